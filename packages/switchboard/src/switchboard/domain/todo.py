@@ -112,14 +112,20 @@ _P, _C, _D, _F, _X = State.PENDING, State.CLAIMED, State.DONE, State.FAILED, Sta
 
 TRANSITIONS: tuple[Transition, ...] = (
     Transition(Step.CREATE, None, _P, (By.ANYONE,), "no live todo has the same key"),
-    Transition(Step.CLAIM, _P, _C, (By.IN_SCOPE, By.PERSON), "due, not paused, assigned to nobody else"),
-    Transition(Step.TAKEOVER, _C, _C, (By.IN_SCOPE, By.PERSON), "lease ran out, lapses + 1 below the cap"),
+    Transition(
+        Step.CLAIM, _P, _C, (By.IN_SCOPE, By.PERSON), "due, not paused, assigned to nobody else"
+    ),
+    Transition(
+        Step.TAKEOVER, _C, _C, (By.IN_SCOPE, By.PERSON), "lease ran out, lapses + 1 below the cap"
+    ),
     Transition(Step.UNDO_CLAIM, _C, _P, (By.SERVICE,), "the caller left before it was answered"),
     Transition(Step.HEARTBEAT, _C, _C, (By.HOLDER, By.PERSON), "lease token fits"),
     Transition(Step.REVIVE, _P, _C, (By.HOLDER,), "swept, lease token of the latest attempt"),
     Transition(Step.COMPLETE, _C, _D, (By.HOLDER, By.PERSON), "lease token fits"),
     Transition(Step.COMPLETE, _P, _D, (By.HOLDER,), "swept, lease token of the latest attempt"),
-    Transition(Step.FAIL, _C, _P, (By.HOLDER, By.PERSON), "failures + 1 below the cap and retry wanted"),
+    Transition(
+        Step.FAIL, _C, _P, (By.HOLDER, By.PERSON), "failures + 1 below the cap and retry wanted"
+    ),
     Transition(Step.FAIL, _C, _F, (By.HOLDER, By.PERSON), "failures + 1 at the cap, or no retry"),
     Transition(Step.RELEASE, _C, _P, (By.HOLDER, By.PERSON), "lease token fits"),
     Transition(Step.LAPSE, _C, _P, (By.SERVICE,), "lease ran out, lapses + 1 below the cap"),

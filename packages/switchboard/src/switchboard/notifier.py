@@ -1,0 +1,56 @@
+"""Lossy publish and subscribe between the service's parts. Nothing is stored, nothing is owed.
+
+Subscribers must also find their work by reading the ledger: a signal may be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from switchboard.domain.endpoint import EndpointId
+from switchboard.domain.todo import Todo
+from switchboard.domain.workspace import WorkspaceId
+
+
+@dataclass(frozen=True, slots=True)
+class TodoReady:
+    """A todo came into ready. `not_to`: the endpoint that just released it."""
+
+    todo: Todo
+    not_to: EndpointId | None = None
+
+
+class EndWhy(StrEnum):
+    """Why an endpoint's streams and waiting calls must end."""
+
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointEnded:
+    """An endpoint's credentials are dead: its streams and waiting calls end now."""
+
+    workspace_id: WorkspaceId
+    endpoint_id: EndpointId
+    why: EndWhy
+
+
+Signal = TodoReady | EndpointEnded
+Subscriber = Callable[[Signal], None]
+"""Called on the event loop; must not block and must not raise."""
+
+
+class Notifier(Protocol):
+    """What publishers and subscribers see."""
+
+    def publish(self, signal: Signal) -> None:
+        """Tell every subscriber, now or soon. Never blocks, never raises."""
+        ...
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Be told from now on; the returned function ends that and is safe twice."""
+        ...

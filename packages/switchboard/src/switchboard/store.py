@@ -1,0 +1,414 @@
+"""The ledger's contract. `stores/` implements it; only `app` chooses an implementation.
+
+Rules that hold for every method:
+
+- Each change is one guarded statement in one transaction with its event row, or nothing.
+- Time is the store's: durations come in, `*_ms` times go out. `available_at_ms` alone may be given.
+- A lookup carries the workspace (and an agent's scope); foreign and unknown ids answer alike.
+- Methods may be called concurrently. A caller that is cancelled before its change was taken up
+  has changed nothing; after that the change is committed.
+- Raises `StoreUnavailable` when the ledger cannot answer within its bound, `StoreError` otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol as Contract
+
+from switchboard.domain.actor import Actor
+from switchboard.domain.endpoint import Caller, Endpoint, EndpointId, Protocol, Verb
+from switchboard.domain.queue import Queue
+from switchboard.domain.refusal import Refusal
+from switchboard.domain.todo import Attempt, Event, State, Todo, TodoId, Trust
+from switchboard.domain.workspace import Operator, Person, PersonId, Role, Workspace, WorkspaceId
+
+
+@dataclass(frozen=True, slots=True)
+class NewTodo:
+    """A todo to be added. All fields are already valid; ids are minted by the caller."""
+
+    id: TodoId
+    queue: str
+    title: str
+    trust: Trust
+    person_id: PersonId | None
+    kind: str | None = None
+    source: str | None = None
+    payload_json: str | None = None
+    payload_bytes: int = 0
+    priority: int = 0
+    available_at_ms: int | None = None
+    """None: at once."""
+    delay_ms: int = 0
+    assignee_id: EndpointId | None = None
+    parent_id: TodoId | None = None
+    key_space: str = "person"
+    idempotency_key: str | None = None
+    max_attempts: int = 5
+    max_lapses: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """`created` False: a live todo with the same key exists; it is returned untouched."""
+
+    todo: Todo
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A lease that now runs. `prior` holds at most 5 earlier attempts, newest first.
+
+    `buried`: lapsed todos that reached their cap on the way and are now failed.
+    """
+
+    todo: Todo
+    prior: tuple[Attempt, ...]
+    buried: tuple[Todo, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NothingReady:
+    """No todo in scope is ready. `next_ready_at_ms`: the earliest known future one, if any."""
+
+    next_ready_at_ms: int | None
+    now_ms: int
+    buried: tuple[Todo, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A step was taken; `repeated` True: it had been taken before with the same content."""
+
+    todo: Todo
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TodoFilter:
+    """Which rows a list shows. Rows come newest first; `before_id` continues a list."""
+
+    queues: tuple[str, ...] | None = None
+    """None: every queue of the workspace (people only)."""
+    states: tuple[State, ...] = (State.PENDING, State.CLAIMED)
+    limit: int = 50
+    before_id: TodoId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TodoRow:
+    """A list row: the todo without payload and result texts, and whether a claim would succeed."""
+
+    todo: Todo
+    claimable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TodoHistory:
+    """A todo with everything known of it."""
+
+    todo: Todo
+    attempts: tuple[Attempt, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewEndpoint:
+    """An endpoint to be vended, with the hash of its first credential."""
+
+    id: EndpointId
+    slug: str
+    agent: str
+    queues: tuple[str, ...]
+    verbs: tuple[Verb, ...]
+    protocol: Protocol
+    lease_ms: int
+    lifetime_ms: int | None
+    credential_id: str
+    credential_hash: bytes
+    credential_prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a revocation or an expiry did, for the doorbell and for whoever asked."""
+
+    endpoint: Endpoint
+    released: tuple[Todo, ...]
+    failed: tuple[Todo, ...]
+    sessions_closed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stored MCP session. JSON fields are what the client sent at initialize."""
+
+    id: str
+    endpoint_id: EndpointId
+    protocol_version: str
+    client_info_json: str
+    client_capabilities_json: str
+    created_at_ms: int
+    last_used_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Founding:
+    """What the first start writes: a workspace, its owner and the local operator token's hash."""
+
+    workspace_id: WorkspaceId
+    workspace_name: str
+    person_id: PersonId
+    person_name: str
+    token_id: str
+    token_name: str
+    token_hash: bytes
+    role: Role = field(default=Role.OWNER)
+
+
+class AgentTodos(Contract):
+    """What an authenticated endpoint may do. Every change is guarded by "endpoint active"."""
+
+    async def claim_next_ready(
+        self, caller: Caller, queues: Sequence[str], lease_ms: int, token_hash: bytes
+    ) -> Claimed | NothingReady | Refusal:
+        """Lease the first ready todo of `queues`: priority, then ready time, then id.
+
+        Ready: pending and due, or claimed with a lapsed lease (takeover); queue not paused;
+        unassigned or assigned to the caller. A lapsed todo at its cap is failed on the way.
+        """
+        ...
+
+    async def claim_if_ready(
+        self, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+    ) -> Claimed | Refusal:
+        """Lease this todo. A live lease is never granted again, not even to its holder."""
+        ...
+
+    async def undo_claim(self, caller: Caller, todo_id: TodoId, token_hash: bytes) -> Todo | None:
+        """Take back a claim whose answer never left: pending again, attempt uncounted."""
+        ...
+
+    async def heartbeat_if_held(
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        token_hash: bytes | None,
+        lease_ms: int,
+        note: str | None,
+    ) -> Changed | Refusal:
+        """Extend the lease to max(current, now + `lease_ms`); never shortens it."""
+        ...
+
+    async def complete_if_held(
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        token_hash: bytes | None,
+        result_json: str | None,
+        summary: str | None,
+    ) -> Changed | Refusal:
+        """Finish the todo. A repetition with the same content is `Changed(repeated=True)`."""
+        ...
+
+    async def fail_if_held(
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        token_hash: bytes | None,
+        reason: str | None,
+        summary: str | None,
+        retry: bool,
+    ) -> Changed | Refusal:
+        """Give up this attempt: pending after a backoff, or failed at the cap or without retry."""
+        ...
+
+    async def release_if_held(
+        self, caller: Caller, todo_id: TodoId, token_hash: bytes | None, delay_ms: int
+    ) -> Changed | Refusal:
+        """Give the todo back free of charge."""
+        ...
+
+    async def list_in_scope(self, caller: Caller, wanted: TodoFilter) -> Sequence[TodoRow]:
+        """Rows of the caller's queues; `limit + 1` rows mean that there are more."""
+        ...
+
+    async def todo_in_scope(self, caller: Caller, todo_id: TodoId) -> TodoHistory | None:
+        """A todo of the caller's queues; None for foreign and unknown ids alike."""
+        ...
+
+
+class PeopleTodos(Contract):
+    """What people and the service itself do with todos."""
+
+    async def create_todos(
+        self, workspace_id: WorkspaceId, todos: Sequence[NewTodo], actor: Actor
+    ) -> Sequence[Created]:
+        """Add todos in one transaction; each key is decided by a unique index."""
+        ...
+
+    async def todo(self, workspace_id: WorkspaceId, todo_id: TodoId) -> TodoHistory | None:
+        """A todo with its attempts and events."""
+        ...
+
+    async def list_todos(self, workspace_id: WorkspaceId, wanted: TodoFilter) -> Sequence[TodoRow]:
+        """Rows of a workspace; `limit + 1` rows mean that there are more."""
+        ...
+
+    async def retry_if_failed(
+        self, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+    ) -> Changed | Refusal:
+        """A dead letter becomes pending; failures, lapses and rings start anew."""
+        ...
+
+    async def cancel_if_live(
+        self, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+    ) -> Changed | Refusal:
+        """End a pending or claimed todo for good."""
+        ...
+
+    async def release_if_claimed(
+        self, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+    ) -> Changed | Refusal:
+        """Take a claimed todo from its holder, free of charge."""
+        ...
+
+    async def sweep_lapsed(self, limit: int) -> Sequence[Todo]:
+        """Return lapsed todos to pending, or bury them at the cap; each counted once."""
+        ...
+
+    async def became_ready(self, after_ms: int, limit: int) -> tuple[Sequence[Todo], int]:
+        """Pending todos whose due time came in (`after_ms`, now], and that now."""
+        ...
+
+    async def ready_for(self, caller: Caller, limit: int) -> tuple[Sequence[Todo], int]:
+        """Up to `limit` todos the caller could claim now, best first, and how many there are."""
+        ...
+
+    async def count_ring(self, todo_id: TodoId) -> None:
+        """One more ring of this todo was taken by a stream."""
+        ...
+
+
+class Endpoints(Contract):
+    """Endpoints, their credentials, and MCP sessions."""
+
+    async def vend_endpoint(
+        self, workspace_id: WorkspaceId, new: NewEndpoint, actor: Actor
+    ) -> Endpoint:
+        """Write the endpoint, its credential's hash and its queues."""
+        ...
+
+    async def endpoints(self, workspace_id: WorkspaceId) -> Sequence[Endpoint]:
+        """All endpoints of a workspace, newest first."""
+        ...
+
+    async def endpoint(self, workspace_id: WorkspaceId, slug: str) -> Endpoint | None:
+        """One endpoint of a workspace."""
+        ...
+
+    async def set_endpoint_if_active(
+        self,
+        workspace_id: WorkspaceId,
+        slug: str,
+        actor: Actor,
+        *,
+        protocol: Protocol | None = None,
+        lease_ms: int | None = None,
+    ) -> Endpoint | Refusal:
+        """Change what may change after a vend. Scope never does."""
+        ...
+
+    async def revoke_endpoint_if_active(
+        self, workspace_id: WorkspaceId, slug: str, actor: Actor
+    ) -> Ended | Refusal:
+        """End an endpoint, its credentials, sessions, claims and assignments in one transaction."""
+        ...
+
+    async def expire_endpoints(self, limit: int) -> Sequence[Ended]:
+        """End the endpoints whose time has come, in the way of a revocation."""
+        ...
+
+    async def next_expiry_ms(self) -> int | None:
+        """When the next active endpoint expires."""
+        ...
+
+    async def caller_by_credential(self, credential_hash: bytes) -> Caller | None:
+        """The active, unexpired endpoint behind a credential; None for every other case."""
+        ...
+
+    async def stamp_last_seen(self, seen: Sequence[tuple[EndpointId, int]]) -> None:
+        """Write last-seen times in one batch; a time never moves backwards."""
+        ...
+
+    async def open_session(self, session: Session, keep: int) -> Sequence[str]:
+        """Write a session; beyond `keep` open ones, end the longest idle. Returns ended ids."""
+        ...
+
+    async def session(self, endpoint_id: EndpointId, session_id: str) -> Session | None:
+        """An open session of this endpoint; None for foreign, ended and unknown alike."""
+        ...
+
+    async def close_session(self, endpoint_id: EndpointId, session_id: str) -> bool:
+        """End a session; False when there was none."""
+        ...
+
+    async def touch_sessions(self, used: Sequence[tuple[str, int]]) -> None:
+        """Write last-used times in one batch."""
+        ...
+
+    async def close_idle_sessions(self, idle_ms: int) -> Sequence[str]:
+        """End sessions unused for `idle_ms`; returns their ids."""
+        ...
+
+
+class People(Contract):
+    """Workspaces, people, operator tokens, queues."""
+
+    async def found_if_empty(self, founding: Founding) -> bool:
+        """Write the first workspace, owner and token; False when there already is one."""
+        ...
+
+    async def workspace(self, workspace_id: WorkspaceId) -> Workspace | None:
+        """One workspace."""
+        ...
+
+    async def person(self, person_id: PersonId) -> Person | None:
+        """One person."""
+        ...
+
+    async def operator_by_token(self, token_hash: bytes) -> Operator | None:
+        """The live operator token behind a hash."""
+        ...
+
+    async def replace_local_token(self, token_id: str, token_hash: bytes) -> None:
+        """Give the founding owner's local token a new secret (its file was lost)."""
+        ...
+
+    async def queues(self, workspace_id: WorkspaceId) -> Sequence[Queue]:
+        """All queues of a workspace by name."""
+        ...
+
+    async def set_queue_paused(
+        self, workspace_id: WorkspaceId, name: str, paused: bool, actor: Actor
+    ) -> Queue | None:
+        """Pause or resume a queue; None when there is none of that name."""
+        ...
+
+
+class Store(AgentTodos, PeopleTodos, Endpoints, People, Contract):
+    """The whole ledger, with its lifecycle."""
+
+    async def start(self) -> None:
+        """Open, migrate under a lock, and be ready. Raises `SchemaMismatch`."""
+        ...
+
+    async def stop(self) -> None:
+        """Take no new work, finish what was taken, close. Safe twice and before start."""
+        ...
+
+    async def ping(self) -> None:
+        """A bounded read that fails when the ledger cannot answer (readiness)."""
+        ...
