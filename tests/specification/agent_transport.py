@@ -1,0 +1,179 @@
+"""agent-transport-mcp, one agent session as an MCP server: its promises in our words."""
+
+from __future__ import annotations
+
+from tests.specification.entry import Requirement, Section
+
+_CARRIERS = "the agent-transport carriers come with their own release step"
+_SESSION = "the session port comes with the agent-transport release step"
+
+_stdio = Section("agent-transport/stdio", "agent-transport-mcp Transport Admission")
+_loopback = Section("agent-transport/loopback", "agent-transport-mcp Transport Admission")
+_remote = Section("agent-transport/remote", "agent-transport-mcp Transport Admission")
+_admission = Section("agent-transport/admission", "agent-transport-mcp Transport Admission")
+_boundary = Section("agent-transport/boundary", "agent-transport-mcp Boundaries")
+_lifecycle = Section("agent-transport/lifecycle", "agent-transport-mcp Lifecycle guarantees")
+_http = Section("agent-transport/http", "agent-transport-mcp Lifecycle guarantees")
+_catalog = Section("agent-transport/catalog", "agent-transport-mcp Canonical catalog")
+_call = Section("agent-transport/call", "agent-transport-mcp Canonical catalog and invocation")
+_errors = Section("agent-transport/errors", "agent-transport-mcp Error Taxonomy")
+
+AGENT_TRANSPORT: tuple[Requirement, ...] = (
+    # --- stdio
+    _stdio.deferred(
+        "no-admission", "stdio asks for no credential: the peer is the user", _CARRIERS
+    ),
+    # --- loopback
+    _loopback.deferred("binds-127", "The loopback host listens on 127.0.0.1 alone", _CARRIERS),
+    _loopback.deferred("refuses-other-bind", "Any other bind address is refused", _CARRIERS),
+    _loopback.deferred("fresh-bearer", "Each start mints a new bearer of 256 bits", _CARRIERS),
+    _loopback.deferred(
+        "bearer-to-owner-only",
+        "The bearer is handed to the caller of start, nowhere else",
+        _CARRIERS,
+    ),
+    _loopback.deferred("host-403", "A Host that is not the listener's own gets 403", _CARRIERS),
+    _loopback.deferred(
+        "host-with-port", "Host must name the loopback address and the listener's port", _CARRIERS
+    ),
+    _loopback.deferred("origin-403", "An Origin that is not exactly its own gets 403", _CARRIERS),
+    _loopback.deferred("origin-absent", "A request without Origin passes that check", _CARRIERS),
+    _loopback.deferred("bearer-401", "A wrong or missing bearer gets 401", _CARRIERS),
+    _loopback.deferred("before-body", "Each refusal comes before the body is read", _CARRIERS),
+    # --- remote
+    _remote.deferred(
+        "verifier-decides", "Only a token that the verifier takes is let in", _CARRIERS
+    ),
+    _remote.deferred(
+        "no-loopback-bearer", "It neither mints nor takes a loopback bearer", _CARRIERS
+    ),
+    _remote.deferred(
+        "shared-gate", "It refuses in the same bytes as every other token carrier", _CARRIERS
+    ),
+    _remote.deferred(
+        "names-from-public-url",
+        "Endpoint path, metadata path, Host and Origin come from the public URL, not the listener",
+        _CARRIERS,
+    ),
+    _remote.deferred(
+        "verifies-before-counting", "The token is verified before the throttle is asked", _CARRIERS
+    ),
+    _remote.deferred("counts-failures-only", "Only failures fill the throttle", _CARRIERS),
+    _remote.deferred(
+        "good-token-never-throttled",
+        "A valid token passes although others at its address failed",
+        _CARRIERS,
+    ),
+    _remote.deferred(
+        "forwarded-from-proxy-only",
+        "A forwarded address is believed only from a configured proxy",
+        _CARRIERS,
+    ),
+    _remote.deferred("needs-verifier", "It cannot be built without a verifier", _CARRIERS),
+    _remote.deferred(
+        "needs-https-url", "It cannot be built without an https public URL", _CARRIERS
+    ),
+    _remote.deferred("binds-elsewhere", "It alone may listen beyond loopback", _CARRIERS),
+    # --- all carriers
+    _admission.deferred(
+        "canonical-catalog-only", "Every carrier serves the runtime's own catalog alone", _CARRIERS
+    ),
+    _admission.deferred(
+        "permission-without-prompt",
+        "Every call passes the session's permission wrapper and nobody is prompted",
+        _CARRIERS,
+    ),
+    # --- boundaries
+    _boundary.deferred(
+        "verifier-injected", "The MCP package checks no signature: the verifier is given", _CARRIERS
+    ),
+    _boundary.deferred(
+        "contracts-only", "It depends on the session and transport contracts alone", _SESSION
+    ),
+    _boundary.done("sdk-isolated", "All but the MCP package works without the MCP SDK installed"),
+    _boundary.deferred("no-dependents", "No other transport imports the MCP transport", _CARRIERS),
+    _boundary.deferred(
+        "two-roles", "It uses a session's turn submission and runtime tools, nothing more", _SESSION
+    ),
+    _boundary.deferred(
+        "adapter-contract", "The public transport is the transport contract, not wider", _SESSION
+    ),
+    _boundary.deferred(
+        "full-session-fits", "A full session can be attached because it has both roles", _SESSION
+    ),
+    # --- lifecycle
+    _lifecycle.deferred("frozen", "The lifecycle object cannot be altered from outside", _SESSION),
+    _lifecycle.deferred("start-checks-catalog", "start checks the catalog first", _SESSION),
+    _lifecycle.deferred(
+        "start-means-serving", "start returns only when requests can be served", _SESSION
+    ),
+    _lifecycle.deferred("start-cancellable", "A pending start can be cancelled", _SESSION),
+    _lifecycle.deferred("start-bounded", "A pending start ends after 15 seconds", _SESSION),
+    _lifecycle.deferred("start-before-attach", "start before attach is refused", _SESSION),
+    _lifecycle.deferred("start-twice", "start while started is refused", _SESSION),
+    _lifecycle.deferred("stop-twice", "stop may be called again", _SESSION),
+    _lifecycle.deferred("restart-needs-attach", "After stop a new attach is needed", _SESSION),
+    # --- both HTTP hosts
+    _http.deferred(
+        "checks-before-listening", "Catalog and bind are checked before a socket listens", _CARRIERS
+    ),
+    _http.deferred("stateless", "No session id is issued, kept, swept or resumed", _CARRIERS),
+    _http.deferred("no-get-stream", "GET opens no stream", _CARRIERS),
+    _http.deferred(
+        "one-session", "One listener serves the one attached session to every request", _CARRIERS
+    ),
+    _http.deferred(
+        "wire-is-sdks", "Schema and protocol errors on the wire are the SDK's", _CARRIERS
+    ),
+    # --- catalog
+    _catalog.deferred("checked-first", "The catalog is checked before any call", _CARRIERS),
+    _catalog.deferred(
+        "canonical-names", "Tools keep the runtime's name, description and schema", _CARRIERS
+    ),
+    _catalog.deferred(
+        "no-command-route", "There is no second naming scheme for commands", _CARRIERS
+    ),
+    _catalog.deferred(
+        "submission-identity", "The submission tool has the host's name or a neutral one", _CARRIERS
+    ),
+    _catalog.deferred(
+        "collision-fails-start", "A tool of the same name fails the start", _CARRIERS
+    ),
+    _catalog.deferred(
+        "later-collision-visible", "A later clash fails listing and calling, visibly", _CARRIERS
+    ),
+    _catalog.deferred("tools-only", "Neither resources nor prompts are advertised", _CARRIERS),
+    # --- calls
+    _call.deferred("delegates", "A call is the session's own runtime-tool call", _CARRIERS),
+    _call.deferred("unknown-name", "An unknown name is a visible tool error", _CARRIERS),
+    _call.deferred("permission-denied", "A denied permission is a visible tool error", _CARRIERS),
+    _call.deferred(
+        "permission-interactive",
+        "A permission that needs a person is a visible tool error",
+        _CARRIERS,
+    ),
+    _call.deferred("busy", "A busy session is a visible tool error", _CARRIERS),
+    _call.deferred("cancelled", "A cancelled call is a visible tool error", _CARRIERS),
+    _call.deferred(
+        "cancel-spares-others", "Cancelling one submission leaves another's turn alone", _CARRIERS
+    ),
+    # --- errors
+    _errors.deferred(
+        "protocol-by-sdk", "Protocol errors are raised and coded by the SDK", _CARRIERS
+    ),
+    _errors.done("empty-bodies", "A refusal has an empty body"),
+    _errors.done("nothing-leaks", "A refusal carries no credential, result or internal detail"),
+    _errors.done(
+        "challenge-only",
+        "A token refusal adds the Bearer challenge: error code, scope, metadata location",
+    ),
+    _errors.done("no-description", "The challenge never has an error description"),
+    _errors.done("audit-closed-set", "A refusal's audit record is one of a fixed list of reasons"),
+    _errors.done(
+        "audit-address-class", "The audit record has the class of the address, not the address"
+    ),
+    _errors.done("audit-no-token", "The audit record has no part of the token"),
+    _errors.deferred(
+        "failures-visible", "A listener that cannot start or close says so to its owner", _CARRIERS
+    ),
+)
