@@ -1,0 +1,504 @@
+"""The Streamable HTTP carrier: one ASGI-level object on the SDK's kernel.
+
+It serves what admission has let through. With a session store it speaks the session eras, GET
+stream included; without one every POST stands alone and GET and DELETE are 405. A client of the
+2026-07-28 era is refused in the way that makes it fall back to a session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from mcp.server import Server
+from mcp.server.runner import ServerRunner
+from mcp_types import INVALID_REQUEST
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
+
+from agent_transport.admission.asgi import Receive, Scope, Send
+from agent_transport.admission.body_limit import BodyFault, body_refusal, read_body
+from agent_transport.admission.decision import Reason, Refusal
+from agent_transport.mcp.call import Call, CallEnded, EndReason, Undo
+from agent_transport.mcp.exchange import Exchange, stream_headers
+from agent_transport.mcp.kernel import MessageContext, Runners, error_of
+from agent_transport.mcp.sessions import SessionRecord, SessionStore, mint_session_id
+from agent_transport.mcp.stream import COMMENT, CarrierObserver, NotificationStream
+from agent_transport.mcp.wire import (
+    CLOSE,
+    JSON_TYPE,
+    REQUEST_CANCELLED,
+    Fault,
+    Headers,
+    Inbound,
+    accepts,
+    error_body,
+    parse_message,
+    respond,
+    result_body,
+    unsupported_version,
+)
+
+_log = logging.getLogger(__name__)
+C = TypeVar("C")
+
+STORE_BACK_S = b"2"
+"""Retry-After of a 503: long enough for a lock or a restart, short enough to go unnoticed."""
+UNDO_BOUND_S = 10.0
+"""How long `stop` waits for changes that are being taken back."""
+_SESSION_ENDED = error_body(None, INVALID_REQUEST, "Session not found: send initialize again")
+_SESSION_MISSING = error_body(None, INVALID_REQUEST, "Mcp-Session-Id header is missing")
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierLimits:
+    """Bounds of one carrier. Counts are per key (an endpoint, a session)."""
+
+    body_bytes: int = 1024 * 1024
+    late_stream_after_s: float = 10.0
+    comment_every_s: float = 15.0
+    send_timeout_s: float = 20.0
+    stream_buffer: int = 16
+    streams_per_key: int = 32
+    calls_per_key: int = 64
+
+
+class McpHttpCarrier(Generic[C]):
+    """Serves one SDK `Server` to many admitted callers.
+
+    `key` groups what ends together: `end(key, …)` closes the streams and calls of one key.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        *,
+        sessions: SessionStore[C] | None,
+        key: Callable[[C], Hashable],
+        observer: CarrierObserver | None = None,
+        limits: CarrierLimits | None = None,
+    ) -> None:
+        self._server = server
+        self._sessions = sessions
+        self._key = key
+        self._observer = observer
+        self._limits = limits or CarrierLimits()
+        self._calls: dict[Hashable, set[Call[C]]] = {}
+        self._streams: dict[Hashable, dict[str, NotificationStream[C]]] = {}
+        self._undoing: set[asyncio.Task[None]] = set()
+        self._draining = False
+        self._lifespan = AsyncExitStack()
+        self._runners: Runners | None = None
+
+    async def start(self) -> None:
+        """Enter the server's lifespan. Must come before the first `serve`."""
+        state = await self._lifespan.enter_async_context(self._server.lifespan(self._server))
+        self._runners = Runners(self._server, state)
+
+    async def stop(self) -> None:
+        """Drain, wait for changes being taken back, leave the lifespan. Safe twice."""
+        self.drain()
+        if self._undoing:
+            await asyncio.wait(self._undoing, timeout=UNDO_BOUND_S)
+        await self._lifespan.aclose()
+
+    def drain(self) -> None:
+        """End all streams, tell all calls, open nothing new. Safe twice."""
+        self._draining = True
+        for key in {*self._streams, *self._calls}:
+            self.end(key, EndReason.DRAINED)
+
+    def end(self, key: Hashable, reason: EndReason) -> None:
+        """End what belongs to `key`: streams close, waiting calls are told."""
+        for stream in tuple(self._streams.get(key, {}).values()):
+            stream.end(reason)
+        for call in tuple(self._calls.get(key, ())):
+            call.ended.set(reason)
+
+    def end_session(self, key: Hashable, session_id: str) -> None:
+        """Close the stream and cancel the calls of one session that ended elsewhere."""
+        if self._runners is not None:
+            self._runners.forget(session_id)
+        stream = self._streams.get(key, {}).get(session_id)
+        if stream is not None:
+            stream.end(EndReason.CLOSED)
+        for call in tuple(self._calls.get(key, ())):
+            if call.session is not None and call.session.id == session_id:
+                call.ended.set(EndReason.CLOSED)
+
+    async def serve(
+        self, scope: Scope, receive: Receive, send: Send, *, caller: C, headers: Headers = ()
+    ) -> None:
+        """Answer one admitted HTTP request. `headers` go on every answer, streams included."""
+        lines: dict[bytes, bytes] = dict(scope["headers"])
+        method = scope["method"]
+        if method == "POST":
+            await self._post(scope, receive, send, caller, lines, headers)
+        elif self._sessions is not None and method == "GET":
+            await self._get(receive, send, caller, lines, headers)
+        elif self._sessions is not None and method == "DELETE":
+            await self._delete(send, caller, lines, headers)
+        else:
+            allowed = b"POST" if self._sessions is None else b"GET, POST, DELETE"
+            await respond(send, 405, b"", [*headers, (b"allow", allowed)])
+
+    # POST
+
+    async def _post(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        caller: C,
+        lines: Mapping[bytes, bytes],
+        headers: Headers,
+    ) -> None:
+        body = await read_body(scope, receive, self._limits.body_bytes, None)
+        if isinstance(body, BodyFault):
+            await _refuse(send, body_refusal(body), headers)
+            return
+        inbound = _shape_fault(lines) or parse_message(body)
+        if not isinstance(inbound, Fault):
+            inbound = _version_fault(lines, inbound) or inbound
+        if isinstance(inbound, Fault):
+            await _send_fault(send, inbound, headers)
+            return
+        if self._draining:
+            await self._unavailable(send, headers)
+            return
+        try:
+            record = await self._session_for(caller, lines, inbound)
+        except Exception:
+            _log.exception("session_unreadable")
+            await self._unavailable(send, headers)
+            return
+        if isinstance(record, bytes):
+            status = 400 if record is _SESSION_MISSING else 404
+            body_with_id = record.replace(b'"id":null', b'"id":' + _id_text(inbound))
+            await respond(send, status, body_with_id, [*headers, JSON_TYPE])
+            return
+        await self._dispatch(inbound, record, receive, send, caller, lines, headers)
+
+    async def _session_for(
+        self, caller: C, lines: Mapping[bytes, bytes], inbound: Inbound
+    ) -> SessionRecord | bytes | None:
+        """The session a message belongs to; bytes: the error body; None: none is needed."""
+        if self._sessions is None or inbound.method == "initialize":
+            return None
+        session_id = lines.get(b"mcp-session-id")
+        if session_id is None:
+            return _SESSION_MISSING
+        record = await self._sessions.find(caller, session_id.decode("latin-1"))
+        return record or _SESSION_ENDED
+
+    async def _dispatch(
+        self,
+        inbound: Inbound,
+        record: SessionRecord | None,
+        receive: Receive,
+        send: Send,
+        caller: C,
+        lines: Mapping[bytes, bytes],
+        headers: Headers,
+    ) -> None:
+        runner = self._runner_for(record, inbound, lines)
+        call = Call(caller, record, lines, request_id=inbound.request_id)
+        if inbound.method is None or inbound.request_id is None:
+            await respond(send, 202, b"", headers)
+            if inbound.method == "notifications/cancelled":
+                self._cancel(call, inbound.params or {})
+            elif inbound.method is not None:
+                context = MessageContext(call, None, inbound.params, None)
+                await runner.on_notify(context, inbound.method, inbound.params)
+            return
+        key = self._key(caller)
+        calls = self._calls.setdefault(key, set())
+        if len(calls) >= self._limits.calls_per_key:
+            await _refuse(send, Refusal(429, Reason.THROTTLED, ((b"retry-after", b"1"),)), headers)
+            return
+        calls.add(call)
+        try:
+            await self._run(call, runner, inbound, receive, send, headers)
+        finally:
+            calls.discard(call)
+            if not calls and self._calls.get(key) is calls:
+                del self._calls[key]
+
+    def _runner_for(
+        self, record: SessionRecord | None, inbound: Inbound, lines: Mapping[bytes, bytes]
+    ) -> ServerRunner[Any]:
+        assert self._runners is not None, "start() comes before serve()"
+        if record is not None:
+            return self._runners.of(record)
+        if inbound.method == "initialize":
+            return self._runners.fresh()
+        version = lines.get(b"mcp-protocol-version", LATEST_HANDSHAKE_VERSION.encode())
+        return self._runners.stateless(version.decode("ascii"))
+
+    async def _run(
+        self,
+        call: Call[C],
+        runner: ServerRunner[Any],
+        inbound: Inbound,
+        receive: Receive,
+        send: Send,
+        headers: Headers,
+    ) -> None:
+        exchange = Exchange(
+            call,
+            receive,
+            send,
+            headers,
+            takes_stream=accepts(call.headers.get(b"accept"), b"text/event-stream"),
+            stream_after_s=self._limits.late_stream_after_s,
+            comment_every_s=self._limits.comment_every_s,
+            send_timeout_s=self._limits.send_timeout_s,
+            disconnect_cancels=self._sessions is None,
+        )
+        handed_over = False
+        try:
+            body, extra = await self._result(call, runner, inbound, exchange)
+            if body is None:
+                await self._answer_ended(call, exchange, send, headers)
+            else:
+                handed_over = await exchange.answer(body, extra)
+        finally:
+            await exchange.end()
+            if call.undos and not handed_over:
+                self._undo(call.undos)
+
+    async def _result(
+        self, call: Call[C], runner: ServerRunner[Any], inbound: Inbound, exchange: Exchange
+    ) -> tuple[bytes | None, Headers]:
+        """The answer's body and extra headers; no body: the call ended before it had one."""
+        assert inbound.request_id is not None
+        assert inbound.method is not None
+        context = MessageContext(call, inbound.request_id, inbound.params, exchange)
+        call.task = asyncio.current_task()
+        exchange.begin()
+        try:
+            result = await runner.on_request(context, inbound.method, inbound.params)
+            extra: Headers = ()
+            if inbound.method == "initialize" and self._sessions is not None:
+                extra = await self._open_session(self._sessions, call, result, inbound)
+            return result_body(inbound.request_id, result), extra
+        except asyncio.CancelledError:
+            if call.ended.reason not in (EndReason.CANCELLED, EndReason.DISCONNECTED):
+                raise
+            task = asyncio.current_task()
+            if task is None or task.uncancel() > 0:
+                raise
+            return None, ()
+        except CallEnded:
+            return None, ()
+        except Exception as raised:
+            error = error_of(raised)
+            return error_body(inbound.request_id, error.code, error.message, error.data), ()
+        finally:
+            call.task = None
+
+    async def _open_session(
+        self,
+        sessions: SessionStore[C],
+        call: Call[C],
+        result: Mapping[str, Any],
+        inbound: Inbound,
+    ) -> Headers:
+        params = inbound.params or {}
+        record = SessionRecord(
+            id=mint_session_id(),
+            protocol_version=result["protocolVersion"],
+            client_info=params.get("clientInfo") or {},
+            client_capabilities=params.get("capabilities") or {},
+        )
+        await sessions.open(call.caller, record)
+        return ((b"mcp-session-id", record.id.encode("ascii")),)
+
+    async def _answer_ended(
+        self, call: Call[C], exchange: Exchange, send: Send, headers: Headers
+    ) -> None:
+        reason = call.ended.reason
+        if await exchange.close_stream() or reason is EndReason.DISCONNECTED:
+            return
+        if reason in (EndReason.REVOKED, EndReason.EXPIRED):
+            challenge = ((b"www-authenticate", b"Bearer"),)
+            await _refuse(send, Refusal(401, Reason.CREDENTIAL, challenge), headers)
+        elif reason is EndReason.DRAINED:
+            await self._unavailable(send, headers)
+        else:
+            body = error_body(call.request_id, REQUEST_CANCELLED, "Request cancelled")
+            await respond(send, 200, body, [*headers, JSON_TYPE])
+
+    def _cancel(self, by: Call[C], params: Mapping[str, Any]) -> None:
+        """End the calls of this session with the id that the client named."""
+        session_id = by.session.id if by.session else None
+        for call in tuple(self._calls.get(self._key(by.caller), ())):
+            own = call.session.id if call.session else None
+            if own == session_id is not None and call.request_id == params.get("requestId"):
+                call.cancel(EndReason.CANCELLED)
+
+    def _undo(self, undos: list[Undo]) -> None:
+        task = asyncio.get_running_loop().create_task(_run_undos(undos))
+        self._undoing.add(task)
+        task.add_done_callback(self._undoing.discard)
+
+    # GET and DELETE
+
+    async def _get(
+        self,
+        receive: Receive,
+        send: Send,
+        caller: C,
+        lines: Mapping[bytes, bytes],
+        headers: Headers,
+    ) -> None:
+        if not accepts(lines.get(b"accept"), b"text/event-stream"):
+            fault = Fault(406, INVALID_REQUEST, "Not acceptable: accept text/event-stream")
+            await _send_fault(send, fault, headers)
+            return
+        record = await self._existing(send, caller, lines, headers)
+        if record is None:
+            return
+        if self._draining:
+            await self._unavailable(send, headers)
+            return
+        streams = self._streams.setdefault(self._key(caller), {})
+        if record.id not in streams and len(streams) >= self._limits.streams_per_key:
+            await _refuse(send, Refusal(429, Reason.THROTTLED, ((b"retry-after", b"5"),)), headers)
+            return
+        await self._stream(record, streams, receive, send, caller, headers)
+
+    async def _stream(
+        self,
+        record: SessionRecord,
+        streams: dict[str, NotificationStream[C]],
+        receive: Receive,
+        send: Send,
+        caller: C,
+        headers: Headers,
+    ) -> None:
+        stream = NotificationStream(caller, record, buffer=self._limits.stream_buffer)
+        replaced = streams.get(record.id)
+        if replaced is not None:
+            replaced.end(EndReason.REPLACED)
+        streams[record.id] = stream
+        watcher = asyncio.get_running_loop().create_task(_end_when_gone(stream, receive))
+        started = {"type": "http.response.start", "status": 200, "headers": stream_headers(headers)}
+        try:
+            await send(started)
+            await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
+            if self._observer is not None:
+                self._observer.stream_opened(stream)
+            await self._pump(stream, send)
+        finally:
+            stream.end(EndReason.DISCONNECTED)
+            watcher.cancel()
+            if streams.get(record.id) is stream:
+                del streams[record.id]
+            key = self._key(caller)
+            if not streams and self._streams.get(key) is streams:
+                del self._streams[key]
+            if self._observer is not None:
+                self._observer.stream_closed(stream)
+
+    async def _pump(self, stream: NotificationStream[C], send: Send) -> None:
+        try:
+            while True:
+                await stream.wait(self._limits.comment_every_s)
+                chunk = stream.take_all()
+                if not chunk and stream.ended is not None:
+                    break
+                async with asyncio.timeout(self._limits.send_timeout_s):
+                    part = chunk or COMMENT
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+        except TimeoutError:
+            _log.warning("stream_stalled", extra={"session": stream.session.id[:8]})
+            stream.end(EndReason.DISCONNECTED)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _delete(
+        self, send: Send, caller: C, lines: Mapping[bytes, bytes], headers: Headers
+    ) -> None:
+        record = await self._existing(send, caller, lines, headers)
+        if record is None or self._sessions is None:
+            return
+        try:
+            await self._sessions.close(caller, record.id)
+        except Exception:
+            _log.exception("session_unreadable")
+            await self._unavailable(send, headers)
+            return
+        self.end_session(self._key(caller), record.id)
+        await send({"type": "http.response.start", "status": 204, "headers": list(headers)})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _existing(
+        self, send: Send, caller: C, lines: Mapping[bytes, bytes], headers: Headers
+    ) -> SessionRecord | None:
+        """The session that GET or DELETE names; None after an error was sent."""
+        assert self._sessions is not None
+        session_id = lines.get(b"mcp-session-id")
+        if session_id is None:
+            await respond(send, 400, _SESSION_MISSING, [*headers, JSON_TYPE])
+            return None
+        try:
+            record = await self._sessions.find(caller, session_id.decode("latin-1"))
+        except Exception:
+            _log.exception("session_unreadable")
+            await self._unavailable(send, headers)
+            return None
+        if record is None:
+            await respond(send, 404, _SESSION_ENDED, [*headers, JSON_TYPE])
+        return record
+
+    async def _unavailable(self, send: Send, headers: Headers) -> None:
+        await respond(send, 503, b"", [*headers, (b"retry-after", STORE_BACK_S), CLOSE])
+
+
+async def _refuse(send: Send, refusal: Refusal | None, headers: Headers) -> None:
+    if refusal is not None:
+        await respond(send, refusal.status, b"", [*headers, *refusal.headers, CLOSE])
+
+
+async def _send_fault(send: Send, fault: Fault, headers: Headers) -> None:
+    body = error_body(fault.request_id, fault.code, fault.message, fault.data)
+    await respond(send, fault.status, body, [*headers, JSON_TYPE])
+
+
+def _shape_fault(lines: Mapping[bytes, bytes]) -> Fault | None:
+    """What the headers alone forbid: a body that is not JSON, an answer nobody would take."""
+    kind = lines.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
+    if kind != b"application/json":
+        return Fault(415, INVALID_REQUEST, "Unsupported media type: send application/json")
+    if not accepts(lines.get(b"accept"), b"application/json"):
+        return Fault(406, INVALID_REQUEST, "Not acceptable: accept application/json")
+    return None
+
+
+def _version_fault(lines: Mapping[bytes, bytes], inbound: Inbound) -> Fault | None:
+    """A protocol version this carrier does not serve. An initialize negotiates in its body."""
+    version = lines.get(b"mcp-protocol-version")
+    if version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS:
+        return None
+    return unsupported_version(version.decode("latin-1"), inbound.request_id)
+
+
+def _id_text(inbound: Inbound) -> bytes:
+    return error_body(inbound.request_id, 0, "").split(b'"id":', 1)[1].split(b',"error"', 1)[0]
+
+
+async def _run_undos(undos: list[Undo]) -> None:
+    for undo in undos:
+        try:
+            await undo()
+        except Exception:
+            _log.exception("undo_failed")
+
+
+async def _end_when_gone(stream: NotificationStream[Any], receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    stream.end(EndReason.DISCONNECTED)
