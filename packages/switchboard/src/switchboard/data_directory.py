@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +48,7 @@ class DataDirectory:
             raise DataDirectoryError(f"data directory {self.path}: {error.strerror}") from error
 
     @contextmanager
-    def held(self) -> Iterator[HeldDirectory]:
+    def held(self) -> Generator[HeldDirectory, None, None]:
         """Hold the directory until the end of the block; the OS frees it if the process dies.
 
         Raises:

@@ -40,9 +40,7 @@ def blocks(url: str, credential: str) -> tuple[Block, ...]:
 def blocks_with_variable(url: str) -> tuple[Block, ...]:
     """The blocks that name a variable in place of the credential."""
     return (
-        Block(
-            "Claude Code", ".mcp.json", _json(mcp_json(url, "${" + CREDENTIAL_VARIABLE + "}"))
-        ),
+        Block("Claude Code", ".mcp.json", _json(mcp_json(url, "${" + CREDENTIAL_VARIABLE + "}"))),
         Block("Codex", "~/.codex/config.toml", _codex(url)),
         Block(
             "VS Code",

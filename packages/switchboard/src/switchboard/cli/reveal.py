@@ -1,0 +1,22 @@
+"""What a vend shows, once: where the agent connects, by what, and blocks to paste."""
+
+from __future__ import annotations
+
+from switchboard.cli.client import Document
+from switchboard.wiring import CREDENTIAL_VARIABLE, blocks, blocks_with_variable
+
+
+def print_reveal(answer: Document) -> None:
+    """Print the reveal of a vend. Nothing of it can be had again."""
+    url, credential = answer["url"], answer["credential"]
+    endpoint = answer["endpoint"]
+    print(f"Vended {endpoint['slug']} for {', '.join(endpoint['queues'])}.")
+    print("The credential is shown this once. Whoever has it can act as this agent.\n")
+    print(f"url         {url}")
+    print(f"credential  {credential}\n")
+    print("Paste one of these blocks where the agent runs.\n")
+    for block in blocks(url, credential):
+        print(f"{block.client}, in {block.file}:\n{block.text}\n")
+    print(f"For files that are shared, with the credential in {CREDENTIAL_VARIABLE}:\n")
+    for block in blocks_with_variable(url):
+        print(f"{block.client}, in {block.file}:\n{block.text}\n")
