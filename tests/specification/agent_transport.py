@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.specification.entry import Requirement, Section
 
-_CARRIERS = "the agent-transport carriers come with their own release step"
-_SESSION = "the session port comes with the agent-transport release step"
+_CARRIERS = "its carriers are not built yet"
+_SESSION = "its session port is not built yet, nor are the carriers that serve it"
 
 _stdio = Section("agent-transport/stdio", "agent-transport-mcp Transport Admission")
 _loopback = Section("agent-transport/loopback", "agent-transport-mcp Transport Admission")
