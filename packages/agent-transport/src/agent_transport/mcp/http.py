@@ -323,7 +323,7 @@ class McpHttpCarrier(Generic[C]):
         reason = call.ended.reason
         if await exchange.close_stream() or reason is EndReason.DISCONNECTED:
             return
-        if reason in (EndReason.CREDENTIAL, EndReason.EXPIRED):
+        if reason in (EndReason.REVOKED, EndReason.EXPIRED):
             challenge = ((b"www-authenticate", b"Bearer"),)
             await _refuse(send, Refusal(401, Reason.CREDENTIAL, challenge), headers)
         elif reason is EndReason.DRAINED:
