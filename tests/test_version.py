@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 from typing import Any
-from typing import Any
 
 import agent_transport
 import switchboard
