@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -36,7 +36,7 @@ def run(*arguments: str, where: Path, **environ: str) -> subprocess.CompletedPro
 
 
 @contextmanager
-def answering(status: int, body: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+def answering(status: int, body: dict[str, Any]) -> Generator[tuple[str, list[Any]], None, None]:
     """A listener that gives every request the same answer, and what it was asked."""
     asked: list[Any] = []
 
@@ -51,7 +51,7 @@ def answering(status: int, body: dict[str, Any]) -> Iterator[tuple[str, list[Any
             self.end_headers()
             self.wfile.write(text)
 
-        do_GET = do_POST = do_PATCH = _answer
+        do_GET = do_POST = do_PATCH = _answer  # noqa: N815 - the base class calls these names
 
         def log_message(self, format: str, *args: Any) -> None:
             return None
