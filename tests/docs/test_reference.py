@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from switchboard.cli.exit_code import ExitCode
 from switchboard.cli.main import application
 from switchboard.domain.endpoint import Verb
 from switchboard.domain.refusal import Code, Reason
-from switchboard.settings_table import SETTINGS
+from switchboard.settings_table import SETTINGS, Setting
 from tests.specification import requirement
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,8 +25,8 @@ PAGES = sorted(
 )
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_each_setting_stands_in_the_reference_with_its_default(setting: object) -> None:
+@pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
+def test_each_setting_stands_in_the_reference_with_its_default(setting: Setting) -> None:
     rows = (GUIDE / "settings.md").read_text("utf-8").splitlines()
     row = next((row for row in rows if f"`{setting.variable}`" in row), None)
     assert row is not None
@@ -62,17 +62,17 @@ def test_every_wiring_block_in_the_documentation_is_http() -> None:
     assert seen
 
 
-def _commands() -> Iterator[tuple[str, click.Command]]:
+def _commands() -> Iterator[tuple[str, TyperCommand]]:
     root = get_command(application)
-    assert isinstance(root, click.Group)
+    assert isinstance(root, TyperGroup)
     for name, command in root.commands.items():
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {one}", inner) for one, inner in command.commands.items())
-        else:
-            yield name, command
+        inner = command.commands if isinstance(command, TyperGroup) else {"": command}
+        for one, leaf in inner.items():
+            assert isinstance(leaf, TyperCommand)
+            yield f"{name} {one}".strip(), leaf
 
 
-def _documented(page: str, name: str, command: click.Command) -> bool:
+def _documented(page: str, name: str, command: TyperCommand) -> bool:
     section = re.search(rf"^### `{name}`\n(.*?)(?=^### |^## |\Z)", page, re.M | re.S)
     options = [opt for param in command.params for opt in param.opts if opt.startswith("--")]
     shared = {"--url", "--token", "--data-dir", "--json", "--help"}
