@@ -1,30 +1,17 @@
-"""One suite for every engine: a test here never names the store it runs on.
-
-An engine is one entry in `ENGINES`: how to make a store that was not started yet.
-"""
+"""One suite for every engine: a test here never names the store it runs on."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from switchboard.clock import Clock
 from switchboard.store import Store
 from tests.builders import Ledger, found
 from tests.clocks import FakeClock
-
-
-def _sqlite(directory: Path, clock: Clock) -> Store:
-    from switchboard.stores.sqlite import SqliteStore
-
-    return SqliteStore(directory / "switchboard.db", clock=clock, jitter=random.Random(14))
-
-
-ENGINES: dict[str, Callable[[Path, Clock], Store]] = {"sqlite": _sqlite}
+from tests.store_contract.engines import ENGINES
 
 
 @pytest.fixture
