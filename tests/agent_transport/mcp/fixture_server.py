@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,7 @@ from agent_transport.mcp import (
 )
 
 KEY = "caller"
+SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 TOOLS = ["echo", "wait", "progress", "break", "undoable"]
 
 
@@ -111,10 +112,34 @@ def make_server(fixture: Fixture) -> Server[Any]:
                 text = "changed"
             case _:
                 raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        return {"content": [{"type": "text", "text": text}]}
+        return {"content": [{"type": "text", "text": text}], "resultType": "complete"}
+
+    async def listen(
+        ctx: Any, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        call: Call[str] = ctx.request
+        meta: Any = {SUBSCRIPTION_ID: ctx.request_id}
+        honoured = types.SubscriptionsAcknowledgedNotificationParams(
+            notifications=params.notifications, _meta=meta
+        )
+        await ctx.session.send_notification(
+            types.SubscriptionsAcknowledgedNotification(params=honoured),
+            related_request_id=ctx.request_id,
+        )
+        fixture.waiting.set()
+        try:
+            fixture.seen.append(await call.ended.wait())
+        except asyncio.CancelledError:
+            fixture.undone.set()
+            raise
+        return types.SubscriptionsListenResult(_meta=meta)
 
     server: Server[Any] = Server(
-        "fixture", version="1", on_list_tools=list_tools, on_call_tool=call_tool
+        "fixture",
+        version="1",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_subscriptions_listen=listen,
     )
     server.middleware.clear()
     return server
@@ -122,7 +147,10 @@ def make_server(fixture: Fixture) -> Server[Any]:
 
 @asynccontextmanager
 async def serving(
-    *, limits: CarrierLimits | None = None, stateless: bool = False
+    *,
+    limits: CarrierLimits | None = None,
+    stateless: bool = False,
+    refuse_modern: Callable[[str, str | None], bool] | None = None,
 ) -> AsyncGenerator[Fixture]:
     """Serve the fixture until the block ends."""
     listening = socket.socket()
@@ -144,6 +172,7 @@ async def serving(
         key=lambda caller: caller,
         observer=fixture,
         limits=limits,
+        refuse_modern=refuse_modern,
     )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

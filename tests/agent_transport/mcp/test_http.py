@@ -45,7 +45,7 @@ async def test_a_session_is_served_by_a_process_that_never_saw_its_handshake() -
 
 
 async def test_an_unknown_version_is_negotiated_and_an_unknown_header_version_refused() -> None:
-    async with serving() as fixture:
+    async with serving(refuse_modern=lambda caller, name: True) as fixture:
         client = Client(fixture.port)
         opened = await client.initialize("1999-01-01")
         assert opened.json["result"]["protocolVersion"] == "2025-11-25"

@@ -131,7 +131,11 @@ class Exchange:
         if not self._streaming:
             await respond(self._send, status, body, [*self._headers, JSON_TYPE, *extra])
             return True
-        await self._send_frame(b"event: message\ndata: " + body + b"\n\n")
+        try:
+            await self._send_frame(b"event: message\ndata: " + body + b"\n\n")
+        except TimeoutError:
+            # The client stopped reading. Its stream was begun, so the call counts as answered.
+            return True
         await self._send({"type": "http.response.body", "body": b""})
         return True
 

@@ -1,8 +1,8 @@
 """The Streamable HTTP carrier: one ASGI-level object on the SDK's kernel.
 
 It serves what admission has let through. With a session store it speaks the session eras, GET
-stream included; without one every POST stands alone and GET and DELETE are 405. A client of the
-2026-07-28 era is refused in the way that makes it fall back to a session.
+stream included; without one every POST stands alone and GET and DELETE are 405. A message of the
+2026-07-28 era is served by itself, or refused so that its client falls back to a session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from mcp.server import Server
 from mcp.server.runner import ServerRunner
 from mcp_types import INVALID_REQUEST
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.admission.body_limit import BodyFault, body_refusal, read_body
@@ -25,6 +25,7 @@ from agent_transport.admission.decision import Reason, Refusal
 from agent_transport.mcp.call import Call, CallEnded, EndReason, Undo
 from agent_transport.mcp.exchange import Exchange, stream_headers
 from agent_transport.mcp.kernel import MessageContext, Runners, error_of
+from agent_transport.mcp.modern import client_name, is_modern, modern_fault, status_of
 from agent_transport.mcp.sessions import SessionRecord, SessionStore, mint_session_id
 from agent_transport.mcp.stream import COMMENT, CarrierObserver, NotificationStream
 from agent_transport.mcp.wire import (
@@ -70,6 +71,8 @@ class McpHttpCarrier(Generic[C]):
     """Serves one SDK `Server` to many admitted callers.
 
     `key` groups what ends together: `end(key, …)` closes the streams and calls of one key.
+    `refuse_modern(caller, client_name)` True sends a client of the 2026-07-28 era back to a
+    session; None serves both eras to everybody.
     """
 
     def __init__(
@@ -80,8 +83,10 @@ class McpHttpCarrier(Generic[C]):
         key: Callable[[C], Hashable],
         observer: CarrierObserver | None = None,
         limits: CarrierLimits | None = None,
+        refuse_modern: Callable[[C, str | None], bool] | None = None,
     ) -> None:
         self._server = server
+        self._refuse_modern = refuse_modern
         self._sessions = sessions
         self._key = key
         self._observer = observer
@@ -161,13 +166,17 @@ class McpHttpCarrier(Generic[C]):
             await _refuse(send, body_refusal(body), headers)
             return
         inbound = _shape_fault(lines) or parse_message(body)
-        if not isinstance(inbound, Fault):
-            inbound = _version_fault(lines, inbound) or inbound
+        modern = is_modern(lines)
+        if modern and not isinstance(inbound, Fault):
+            inbound = self._era_fault(scope, caller, lines, inbound) or inbound
         if isinstance(inbound, Fault):
             await _send_fault(send, inbound, headers)
             return
         if self._draining:
             await self._unavailable(send, headers)
+            return
+        if modern:
+            await self._dispatch(inbound, None, receive, send, caller, lines, headers)
             return
         try:
             record = await self._session_for(caller, lines, inbound)
@@ -181,6 +190,15 @@ class McpHttpCarrier(Generic[C]):
             await respond(send, status, body_with_id, [*headers, JSON_TYPE])
             return
         await self._dispatch(inbound, record, receive, send, caller, lines, headers)
+
+    def _era_fault(
+        self, scope: Scope, caller: C, lines: Mapping[bytes, bytes], inbound: Inbound
+    ) -> Fault | None:
+        refuse = self._refuse_modern
+        if refuse is not None and refuse(caller, client_name(inbound)):
+            version = lines[b"mcp-protocol-version"].decode("latin-1")
+            return unsupported_version(version, inbound.request_id)
+        return modern_fault(self._server, scope["headers"], lines, inbound)
 
     async def _session_for(
         self, caller: C, lines: Mapping[bytes, bytes], inbound: Inbound
@@ -204,8 +222,13 @@ class McpHttpCarrier(Generic[C]):
         lines: Mapping[bytes, bytes],
         headers: Headers,
     ) -> None:
+        modern = is_modern(lines)
+        if modern and inbound.request_id is None:
+            # This era has no notification that a client could send to any effect.
+            await respond(send, 202, b"", headers)
+            return
         runner = self._runner_for(record, inbound, lines)
-        call = Call(caller, record, lines, request_id=inbound.request_id)
+        call = Call(caller, record, lines, request_id=inbound.request_id, modern=modern)
         if inbound.method is None or inbound.request_id is None:
             await respond(send, 202, b"", headers)
             if inbound.method == "notifications/cancelled":
@@ -233,6 +256,8 @@ class McpHttpCarrier(Generic[C]):
         assert self._runners is not None, "start() comes before serve()"
         if record is not None:
             return self._runners.of(record)
+        if is_modern(lines):
+            return self._runners.modern(inbound)
         if inbound.method == "initialize":
             return self._runners.fresh()
         version = lines.get(b"mcp-protocol-version", LATEST_HANDSHAKE_VERSION.encode())
@@ -256,15 +281,15 @@ class McpHttpCarrier(Generic[C]):
             stream_after_s=self._limits.late_stream_after_s,
             comment_every_s=self._limits.comment_every_s,
             send_timeout_s=self._limits.send_timeout_s,
-            disconnect_cancels=self._sessions is None,
+            disconnect_cancels=call.modern or self._sessions is None,
         )
         handed_over = False
         try:
-            body, extra = await self._result(call, runner, inbound, exchange)
+            body, extra, status = await self._result(call, runner, inbound, exchange)
             if body is None:
                 await self._answer_ended(call, exchange, send, headers)
             else:
-                handed_over = await exchange.answer(body, extra)
+                handed_over = await exchange.answer(body, extra, status)
         finally:
             await exchange.end()
             if call.undos and not handed_over:
@@ -272,8 +297,8 @@ class McpHttpCarrier(Generic[C]):
 
     async def _result(
         self, call: Call[C], runner: ServerRunner[Any], inbound: Inbound, exchange: Exchange
-    ) -> tuple[bytes | None, Headers]:
-        """The answer's body and extra headers; no body: the call ended before it had one."""
+    ) -> tuple[bytes | None, Headers, int]:
+        """The answer's body, extra headers, status; no body: the call ended before it had one."""
         assert inbound.request_id is not None
         assert inbound.method is not None
         context = MessageContext(call, inbound.request_id, inbound.params, exchange)
@@ -284,19 +309,20 @@ class McpHttpCarrier(Generic[C]):
             extra: Headers = ()
             if inbound.method == "initialize" and self._sessions is not None:
                 extra = await self._open_session(self._sessions, call, result, inbound)
-            return result_body(inbound.request_id, result), extra
+            return result_body(inbound.request_id, result), extra, 200
         except asyncio.CancelledError:
             if call.ended.reason not in (EndReason.CANCELLED, EndReason.DISCONNECTED):
                 raise
             task = asyncio.current_task()
             if task is None or task.uncancel() > 0:
                 raise
-            return None, ()
+            return None, (), 0
         except CallEnded:
-            return None, ()
+            return None, (), 0
         except Exception as raised:
             error = error_of(raised)
-            return error_body(inbound.request_id, error.code, error.message, error.data), ()
+            body = error_body(inbound.request_id, error.code, error.message, error.data)
+            return body, (), status_of(error.code) if call.modern else 200
         finally:
             call.task = None
 
@@ -476,14 +502,6 @@ def _shape_fault(lines: Mapping[bytes, bytes]) -> Fault | None:
     if not accepts(lines.get(b"accept"), b"application/json"):
         return Fault(406, INVALID_REQUEST, "Not acceptable: accept application/json")
     return None
-
-
-def _version_fault(lines: Mapping[bytes, bytes], inbound: Inbound) -> Fault | None:
-    """A protocol version this carrier does not serve. An initialize negotiates in its body."""
-    version = lines.get(b"mcp-protocol-version")
-    if version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS:
-        return None
-    return unsupported_version(version.decode("latin-1"), inbound.request_id)
 
 
 def _id_text(inbound: Inbound) -> bytes:

@@ -23,7 +23,9 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import INTERNAL_ERROR, ErrorData, InitializeRequestParams
 
 from agent_transport.mcp.call import Call
+from agent_transport.mcp.modern import modern_runner
 from agent_transport.mcp.sessions import SessionRecord
+from agent_transport.mcp.wire import Inbound
 
 _log = logging.getLogger(__name__)
 
@@ -133,6 +135,10 @@ class Runners:
         connection = Connection.for_loop(_NO_CHANNEL, protocol_version_hint=version)
         connection.initialized.set()
         return self._runner(connection)
+
+    def modern(self, inbound: Inbound) -> ServerRunner[Any]:
+        """A kernel for one message of the 2026-07-28 era."""
+        return modern_runner(self._server, self._lifespan_state, inbound)
 
     def of(self, record: SessionRecord) -> ServerRunner[Any]:
         """The kernel of a stored session, as it was after its handshake."""
