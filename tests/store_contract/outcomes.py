@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from switchboard.domain.refusal import Code, Reason, Refusal
@@ -19,7 +19,7 @@ async def history(ledger: Ledger, todo_id: TodoId) -> TodoHistory:
 
 
 @asynccontextmanager
-async def unchanged(ledger: Ledger, *todo_ids: TodoId) -> AsyncIterator[None]:
+async def unchanged(ledger: Ledger, *todo_ids: TodoId) -> AsyncGenerator[None, None]:
     """The body must leave row, attempts and events of these todos exactly as they were."""
     before = [await history(ledger, todo_id) for todo_id in todo_ids]
     yield

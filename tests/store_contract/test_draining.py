@@ -12,7 +12,6 @@ from switchboard.domain.endpoint import Caller
 from switchboard.domain.todo import Outcome, State, TodoId
 from switchboard.store import Claimed
 from tests.builders import LEASE_MS, QUEUE, Ledger, lease_hash, new_todo
-from tests.specification import requirement
 from tests.store_contract.outcomes import changed, history
 
 TODOS = 200
@@ -35,10 +34,10 @@ async def _drain(ledger: Ledger, caller: Caller, seed: int, done: Counter[TodoId
         done[todo_id] += 1
 
 
-@requirement("SPEC-0014/concurrency/race-detection")
 @pytest.mark.concurrency
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_eight_workers_on_two_endpoints_do_each_todo_once(ledger: Ledger, seed: int) -> None:
+    assert asyncio.get_running_loop().get_debug()
     callers = [await ledger.vend("one"), await ledger.vend("two")]
     ids = await ledger.add(*(new_todo(ledger.clock, f"todo {n}") for n in range(TODOS)))
     done: Counter[TodoId] = Counter()

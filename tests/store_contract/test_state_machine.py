@@ -134,7 +134,7 @@ class Machine(RuleBasedStateMachine):
         elif self.run(history(self.ledger, todo_id)).todo.state is State.FAILED:
             self._drop(todo_id)
 
-    @precondition(lambda self: set(self.created) - set(self.held))
+    @precondition(lambda self: bool(set(self.created) - set(self.held)))
     @rule(slot=SLOTS, pick=PICK, turns=st.integers(0, 4))
     def claim_and_leave(self, slot: int, pick: int, turns: int) -> None:
         """Cut off at any moment: either nothing happened or a lease runs that nobody knows."""
@@ -278,6 +278,6 @@ def test_no_history_gives_two_holders_or_loses_a_todo(engine: str) -> None:
         max_examples=25,
         stateful_step_count=25,
         deadline=None,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
     run_state_machine_as_test(machine, settings=profile)
