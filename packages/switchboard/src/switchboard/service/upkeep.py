@@ -1,0 +1,124 @@
+"""What the service does by itself: sweeping, coming due, expiry, batched writes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from switchboard.clock import Clock
+from switchboard.domain.todo import State
+from switchboard.notifier import EndWhy, Notifier, TodoReady
+from switchboard.service.endpoints import publish_ended
+from switchboard.store import Store
+
+_log = logging.getLogger(__name__)
+
+SWEEP_EVERY_S = 5.0
+DUE_EVERY_S = 1.0
+EXPIRY_AT_MOST_S = 5.0
+IDLE_EVERY_S = 600.0
+SESSION_IDLE_MS = 86_400_000
+BATCH = 500
+
+
+class Upkeep:
+    """Owns the background loops. Each pass is a method of its own and may be run by a test."""
+
+    def __init__(
+        self,
+        store: Store,
+        notifier: Notifier,
+        clock: Clock,
+        *,
+        flushes: tuple[Callable[[], Awaitable[None]], ...] = (),
+    ) -> None:
+        self._store = store
+        self._notifier = notifier
+        self._clock = clock
+        self._flushes = flushes
+        self._due_after_ms = clock.now_ms()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = asyncio.Event()
+
+    async def start(self) -> None:
+        """Begin all loops."""
+        self._stopping.clear()
+        passes = (
+            (self.sweep, SWEEP_EVERY_S),
+            (self.ring_due, DUE_EVERY_S),
+            (self.flush, SWEEP_EVERY_S),
+            (self.close_idle, IDLE_EVERY_S),
+        )
+        self._tasks = [asyncio.create_task(self._every(one, s)) for one, s in passes]
+        self._tasks.append(asyncio.create_task(self._expire_on_time()))
+
+    async def stop(self) -> None:
+        """End all loops after their running pass, then write what is unwritten. Safe twice."""
+        self._stopping.set()
+        tasks, self._tasks = self._tasks, []
+        if tasks:
+            await asyncio.gather(*tasks)
+        await self.flush()
+
+    async def sweep(self) -> None:
+        """Return lapsed todos to pending and tell of each."""
+        for todo in await self._store.sweep_lapsed(BATCH):
+            if todo.state is State.PENDING:
+                self._notifier.publish(TodoReady(todo))
+
+    async def ring_due(self) -> None:
+        """Tell of todos whose time has come since the last pass."""
+        todos, now_ms = await self._store.became_ready(self._due_after_ms, BATCH)
+        full = len(todos) == BATCH
+        self._due_after_ms = max(todo.available_at_ms for todo in todos) if full else now_ms
+        for todo in todos:
+            self._notifier.publish(TodoReady(todo))
+
+    async def expire(self) -> None:
+        """End the endpoints whose time has come."""
+        for ended in await self._store.expire_endpoints(BATCH):
+            publish_ended(self._notifier, ended, EndWhy.EXPIRED)
+
+    async def flush(self) -> None:
+        """Write the batches."""
+        for flush in self._flushes:
+            await flush()
+
+    async def close_idle(self) -> None:
+        """End sessions that nobody used for a day."""
+        await self._store.close_idle_sessions(SESSION_IDLE_MS)
+
+    async def _every(self, one: Callable[[], Awaitable[None]], every_s: float) -> None:
+        while not await self._stopped_within(every_s):
+            await self._guarded(one)
+
+    async def _expire_on_time(self) -> None:
+        wait_s = 0.0
+        while not await self._stopped_within(wait_s):
+            await self._guarded(self.expire)
+            wait_s = await self._until_next_expiry_s()
+
+    async def _until_next_expiry_s(self) -> float:
+        try:
+            at_ms = await self._store.next_expiry_ms()
+        except Exception:
+            _log.exception("upkeep_failed", extra={"pass": "next_expiry"})
+            return EXPIRY_AT_MOST_S
+        if at_ms is None:
+            return 1.0
+        return min(max((at_ms - self._clock.now_ms()) / 1000, 0.05), 1.0)
+
+    async def _guarded(self, one: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await one()
+        except Exception:  # the next pass tries again; a loop must outlive a bad disk
+            _log.exception("upkeep_failed", extra={"pass": getattr(one, "__name__", "?")})
+
+    async def _stopped_within(self, wait_s: float) -> bool:
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._stopping.wait()
+        except TimeoutError:
+            return False
+        return True

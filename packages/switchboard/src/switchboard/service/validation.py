@@ -1,0 +1,44 @@
+"""The rules of single fields. A fault is a `Refusal` that names its field."""
+
+from __future__ import annotations
+
+import re
+
+import orjson
+
+from switchboard.domain.refusal import Code, Refusal
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""NUL and lone surrogates: no store keeps them and no JSON text can carry them back."""
+_LINE_BREAK = re.compile("[\r\n\x0b\x0c\x85\u2028\u2029]")
+
+
+def invalid(field: str) -> Refusal:
+    """The refusal of one argument."""
+    return Refusal(Code.INVALID_ARGUMENT, field=field)
+
+
+def is_storable(text: str) -> bool:
+    """Whether `text` survives every store and every surface."""
+    return _UNSTORABLE.search(text) is None
+
+
+def is_one_line(text: str, max_chars: int) -> bool:
+    """Whether `text` is a non-empty single line of at most `max_chars`."""
+    return (
+        0 < len(text) <= max_chars
+        and bool(text.strip())
+        and is_storable(text)
+        and _LINE_BREAK.search(text) is None
+    )
+
+
+def json_text(value: object, max_bytes: int) -> str | None:
+    """`value` as JSON text, or None when it cannot be kept: too large, NUL, lone surrogates."""
+    try:
+        raw = orjson.dumps(value)
+    except TypeError:  # lone surrogates, integers beyond 64 bits, too deep
+        return None
+    if len(raw) > max_bytes or b"\\u0000" in raw:
+        return None
+    return raw.decode("utf-8")
