@@ -245,6 +245,18 @@ async def test_a_revoked_caller_loses_stream_and_waiting_call(reason: EndReason)
         writer.close()
 
 
+async def test_a_call_that_finishes_after_revocation_tells_nothing() -> None:
+    async with serving() as fixture:
+        client = Client(fixture.port)
+        await client.initialize()
+        call = asyncio.create_task(client.call("undoable"))
+        await asyncio.wait_for(fixture.waiting.wait(), BOUND_S)
+        fixture.carrier.end(KEY, EndReason.REVOKED)
+        fixture.release.set()
+        answer = await call
+        assert (answer.status, answer.body) == (401, b"")
+
+
 async def test_draining_ends_streams_answers_waiting_calls_and_opens_nothing() -> None:
     async with serving() as fixture:
         client = Client(fixture.port)

@@ -34,7 +34,7 @@ def raw(
     params: dict[str, Any] | None = None,
     *,
     meta: dict[str, Any] | None = None,
-    **headers: str,
+    headers: dict[str, str] | None = None,
 ) -> bytes:
     params = {**(params or {}), "_meta": envelope() if meta is None else meta}
     body = {"jsonrpc": "2.0", "id": "m1", "method": method, "params": params}
@@ -46,8 +46,7 @@ def raw(
     }
     if "name" in params:
         lines["Mcp-Name"] = params["name"]
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return request_bytes("POST", json.dumps(body).encode(), lines | given)
+    return request_bytes("POST", json.dumps(body).encode(), lines | (headers or {}))
 
 
 def code(answer: Answer) -> tuple[int, int]:
@@ -78,19 +77,19 @@ async def test_errors_have_the_status_of_their_code() -> None:
 @pytest.mark.parametrize(
     ("headers", "meta", "expected"),
     [
-        ({"Mcp_Method": "tools/call"}, None, -32020),
-        ({"MCP_Protocol_Version": "2027-01-01"}, None, -32020),
-        ({"MCP_Protocol_Version": "2027-01-01"}, envelope(version="2027-01-01"), -32022),
-        ({"MCP_Protocol_Version": "2027-01-01"}, {}, -32022),
+        ({"Mcp-Method": "tools/call"}, None, -32020),
+        ({"MCP-Protocol-Version": "2027-01-01"}, None, -32020),
+        ({"MCP-Protocol-Version": "2027-01-01"}, envelope(version="2027-01-01"), -32022),
+        ({"MCP-Protocol-Version": "2027-01-01"}, {}, -32022),
         ({}, {}, -32602),
-        ({"mcp_method": "tools/list"}, None, -32020),
+        ({"mcp-method": "tools/list"}, None, -32020),
     ],
 )
 async def test_a_message_that_contradicts_its_headers_is_refused(
     headers: dict[str, str], meta: dict[str, Any] | None, expected: int
 ) -> None:
     async with serving() as fixture:
-        refused = await exchange(fixture.port, raw("tools/list", meta=meta, **headers))
+        refused = await exchange(fixture.port, raw("tools/list", meta=meta, headers=headers))
         assert code(refused) == (400, expected)
         assert refused.json["id"] == "m1"
 

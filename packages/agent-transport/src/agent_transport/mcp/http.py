@@ -50,6 +50,8 @@ STORE_BACK_S = b"2"
 """Retry-After of a 503: long enough for a lock or a restart, short enough to go unnoticed."""
 UNDO_BOUND_S = 10.0
 """How long `stop` waits for changes that are being taken back."""
+_CREDENTIAL_GONE = (EndReason.REVOKED, EndReason.EXPIRED)
+"""A caller without a valid credential gets no result any more, not even a finished one."""
 _SESSION_ENDED = error_body(None, INVALID_REQUEST, "Session not found: send initialize again")
 _SESSION_MISSING = error_body(None, INVALID_REQUEST, "Mcp-Session-Id header is missing")
 
@@ -286,7 +288,7 @@ class McpHttpCarrier(Generic[C]):
         handed_over = False
         try:
             body, extra, status = await self._result(call, runner, inbound, exchange)
-            if body is None:
+            if body is None or call.ended.reason in _CREDENTIAL_GONE:
                 await self._answer_ended(call, exchange, send, headers)
             else:
                 handed_over = await exchange.answer(body, extra, status)
@@ -349,7 +351,7 @@ class McpHttpCarrier(Generic[C]):
         reason = call.ended.reason
         if await exchange.close_stream() or reason is EndReason.DISCONNECTED:
             return
-        if reason in (EndReason.REVOKED, EndReason.EXPIRED):
+        if reason in _CREDENTIAL_GONE:
             challenge = ((b"www-authenticate", b"Bearer"),)
             await _refuse(send, Refusal(401, Reason.CREDENTIAL, challenge), headers)
         elif reason is EndReason.DRAINED:
@@ -411,6 +413,7 @@ class McpHttpCarrier(Generic[C]):
         if replaced is not None:
             replaced.end(EndReason.REPLACED)
         streams[record.id] = stream
+        told = False
         watcher = asyncio.get_running_loop().create_task(_end_when_gone(stream, receive))
         started = {"type": "http.response.start", "status": 200, "headers": stream_headers(headers)}
         try:
@@ -418,6 +421,7 @@ class McpHttpCarrier(Generic[C]):
             await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
             if self._observer is not None:
                 self._observer.stream_opened(stream)
+                told = True
             await self._pump(stream, send)
         finally:
             stream.end(EndReason.DISCONNECTED)
@@ -427,7 +431,7 @@ class McpHttpCarrier(Generic[C]):
             key = self._key(caller)
             if not streams and self._streams.get(key) is streams:
                 del self._streams[key]
-            if self._observer is not None:
+            if told and self._observer is not None:
                 self._observer.stream_closed(stream)
 
     async def _pump(self, stream: NotificationStream[C], send: Send) -> None:
