@@ -1,0 +1,1 @@
+"""The agents' surface: MCP over HTTP at `/mcp/{slug}`."""
