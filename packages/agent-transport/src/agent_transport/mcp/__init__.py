@@ -1,7 +1,8 @@
 """MCP carriers on the official SDK's kernel. The only package here that imports the SDK."""
 
 from agent_transport.mcp.call import Call, CallEnded, EndReason, EndSignal
-from agent_transport.mcp.http import CarrierLimits, McpHttpCarrier
+from agent_transport.mcp.http import McpHttpCarrier
+from agent_transport.mcp.limits import CarrierLimits
 from agent_transport.mcp.sessions import SessionRecord, SessionStore
 from agent_transport.mcp.stream import CarrierObserver, NotificationStream, notification_frame
 

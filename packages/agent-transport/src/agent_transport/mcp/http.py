@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from mcp.server import Server
@@ -23,11 +22,13 @@ from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.admission.body_limit import BodyFault, body_refusal, read_body
 from agent_transport.admission.decision import Reason, Refusal
 from agent_transport.mcp.call import Call, CallEnded, EndReason, Undo
-from agent_transport.mcp.exchange import Exchange, stream_headers
+from agent_transport.mcp.exchange import Exchange
 from agent_transport.mcp.kernel import MessageContext, Runners, error_of
+from agent_transport.mcp.limits import CarrierLimits
 from agent_transport.mcp.modern import client_name, is_modern, modern_fault, status_of
 from agent_transport.mcp.sessions import SessionRecord, SessionStore, mint_session_id
-from agent_transport.mcp.stream import COMMENT, CarrierObserver, NotificationStream
+from agent_transport.mcp.stream import CarrierObserver
+from agent_transport.mcp.streams import OpenStreams
 from agent_transport.mcp.wire import (
     CLOSE,
     JSON_TYPE,
@@ -37,9 +38,13 @@ from agent_transport.mcp.wire import (
     Inbound,
     accepts,
     error_body,
+    id_text,
     parse_message,
+    refuse,
     respond,
     result_body,
+    send_fault,
+    shape_fault,
     unsupported_version,
 )
 
@@ -54,19 +59,6 @@ _CREDENTIAL_GONE = (EndReason.REVOKED, EndReason.EXPIRED)
 """A caller without a valid credential gets no result any more, not even a finished one."""
 _SESSION_ENDED = error_body(None, INVALID_REQUEST, "Session not found: send initialize again")
 _SESSION_MISSING = error_body(None, INVALID_REQUEST, "Mcp-Session-Id header is missing")
-
-
-@dataclass(frozen=True, slots=True)
-class CarrierLimits:
-    """Bounds of one carrier. Counts are per key (an endpoint, a session)."""
-
-    body_bytes: int = 1024 * 1024
-    late_stream_after_s: float = 10.0
-    comment_every_s: float = 15.0
-    send_timeout_s: float = 20.0
-    stream_buffer: int = 16
-    streams_per_key: int = 32
-    calls_per_key: int = 64
 
 
 class McpHttpCarrier(Generic[C]):
@@ -91,10 +83,9 @@ class McpHttpCarrier(Generic[C]):
         self._refuse_modern = refuse_modern
         self._sessions = sessions
         self._key = key
-        self._observer = observer
         self._limits = limits or CarrierLimits()
         self._calls: dict[Hashable, set[Call[C]]] = {}
-        self._streams: dict[Hashable, dict[str, NotificationStream[C]]] = {}
+        self._streams = OpenStreams(key, observer, self._limits)
         self._undoing: set[asyncio.Task[None]] = set()
         self._draining = False
         self._lifespan = AsyncExitStack()
@@ -115,13 +106,12 @@ class McpHttpCarrier(Generic[C]):
     def drain(self) -> None:
         """End all streams, tell all calls, open nothing new. Safe twice."""
         self._draining = True
-        for key in {*self._streams, *self._calls}:
+        for key in {*self._streams.keys(), *self._calls}:
             self.end(key, EndReason.DRAINED)
 
     def end(self, key: Hashable, reason: EndReason) -> None:
         """End what belongs to `key`: streams close, waiting calls are told."""
-        for stream in tuple(self._streams.get(key, {}).values()):
-            stream.end(reason)
+        self._streams.end(key, reason)
         for call in tuple(self._calls.get(key, ())):
             call.ended.set(reason)
 
@@ -129,9 +119,7 @@ class McpHttpCarrier(Generic[C]):
         """Close the stream and cancel the calls of one session that ended elsewhere."""
         if self._runners is not None:
             self._runners.forget(session_id)
-        stream = self._streams.get(key, {}).get(session_id)
-        if stream is not None:
-            stream.end(EndReason.CLOSED)
+        self._streams.end_session(key, session_id)
         for call in tuple(self._calls.get(key, ())):
             if call.session is not None and call.session.id == session_id:
                 call.ended.set(EndReason.CLOSED)
@@ -165,14 +153,14 @@ class McpHttpCarrier(Generic[C]):
     ) -> None:
         body = await read_body(scope, receive, self._limits.body_bytes, None)
         if isinstance(body, BodyFault):
-            await _refuse(send, body_refusal(body), headers)
+            await refuse(send, body_refusal(body), headers)
             return
-        inbound = _shape_fault(lines) or parse_message(body)
+        inbound = shape_fault(lines) or parse_message(body)
         modern = is_modern(lines)
         if modern and not isinstance(inbound, Fault):
             inbound = self._era_fault(scope, caller, lines, inbound) or inbound
         if isinstance(inbound, Fault):
-            await _send_fault(send, inbound, headers)
+            await send_fault(send, inbound, headers)
             return
         if self._draining:
             await self._unavailable(send, headers)
@@ -188,7 +176,7 @@ class McpHttpCarrier(Generic[C]):
             return
         if isinstance(record, bytes):
             status = 400 if record is _SESSION_MISSING else 404
-            body_with_id = record.replace(b'"id":null', b'"id":' + _id_text(inbound))
+            body_with_id = record.replace(b'"id":null', b'"id":' + id_text(inbound))
             await respond(send, status, body_with_id, [*headers, JSON_TYPE])
             return
         await self._dispatch(inbound, record, receive, send, caller, lines, headers)
@@ -196,8 +184,8 @@ class McpHttpCarrier(Generic[C]):
     def _era_fault(
         self, scope: Scope, caller: C, lines: Mapping[bytes, bytes], inbound: Inbound
     ) -> Fault | None:
-        refuse = self._refuse_modern
-        if refuse is not None and refuse(caller, client_name(inbound)):
+        refuses = self._refuse_modern
+        if refuses is not None and refuses(caller, client_name(inbound)):
             version = lines[b"mcp-protocol-version"].decode("latin-1")
             return unsupported_version(version, inbound.request_id)
         return modern_fault(self._server, scope["headers"], lines, inbound)
@@ -242,7 +230,7 @@ class McpHttpCarrier(Generic[C]):
         key = self._key(caller)
         calls = self._calls.setdefault(key, set())
         if len(calls) >= self._limits.calls_per_key:
-            await _refuse(send, Refusal(429, Reason.THROTTLED, ((b"retry-after", b"1"),)), headers)
+            await refuse(send, Refusal(429, Reason.THROTTLED, ((b"retry-after", b"1"),)), headers)
             return
         calls.add(call)
         try:
@@ -353,7 +341,7 @@ class McpHttpCarrier(Generic[C]):
             return
         if reason in _CREDENTIAL_GONE:
             challenge = ((b"www-authenticate", b"Bearer"),)
-            await _refuse(send, Refusal(401, Reason.CREDENTIAL, challenge), headers)
+            await refuse(send, Refusal(401, Reason.CREDENTIAL, challenge), headers)
         elif reason is EndReason.DRAINED:
             await self._unavailable(send, headers)
         else:
@@ -385,7 +373,7 @@ class McpHttpCarrier(Generic[C]):
     ) -> None:
         if not accepts(lines.get(b"accept"), b"text/event-stream"):
             fault = Fault(406, INVALID_REQUEST, "Not acceptable: accept text/event-stream")
-            await _send_fault(send, fault, headers)
+            await send_fault(send, fault, headers)
             return
         record = await self._existing(send, caller, lines, headers)
         if record is None:
@@ -393,61 +381,7 @@ class McpHttpCarrier(Generic[C]):
         if self._draining:
             await self._unavailable(send, headers)
             return
-        streams = self._streams.setdefault(self._key(caller), {})
-        if record.id not in streams and len(streams) >= self._limits.streams_per_key:
-            await _refuse(send, Refusal(429, Reason.THROTTLED, ((b"retry-after", b"5"),)), headers)
-            return
-        await self._stream(record, streams, receive, send, caller, headers)
-
-    async def _stream(
-        self,
-        record: SessionRecord,
-        streams: dict[str, NotificationStream[C]],
-        receive: Receive,
-        send: Send,
-        caller: C,
-        headers: Headers,
-    ) -> None:
-        stream = NotificationStream(caller, record, buffer=self._limits.stream_buffer)
-        replaced = streams.get(record.id)
-        if replaced is not None:
-            replaced.end(EndReason.REPLACED)
-        streams[record.id] = stream
-        told = False
-        watcher = asyncio.get_running_loop().create_task(_end_when_gone(stream, receive))
-        started = {"type": "http.response.start", "status": 200, "headers": stream_headers(headers)}
-        try:
-            await send(started)
-            await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
-            if self._observer is not None:
-                self._observer.stream_opened(stream)
-                told = True
-            await self._pump(stream, send)
-        finally:
-            stream.end(EndReason.DISCONNECTED)
-            watcher.cancel()
-            if streams.get(record.id) is stream:
-                del streams[record.id]
-            key = self._key(caller)
-            if not streams and self._streams.get(key) is streams:
-                del self._streams[key]
-            if told and self._observer is not None:
-                self._observer.stream_closed(stream)
-
-    async def _pump(self, stream: NotificationStream[C], send: Send) -> None:
-        try:
-            while True:
-                await stream.wait(self._limits.comment_every_s)
-                chunk = stream.take_all()
-                if not chunk and stream.ended is not None:
-                    break
-                async with asyncio.timeout(self._limits.send_timeout_s):
-                    part = chunk or COMMENT
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
-        except TimeoutError:
-            _log.warning("stream_stalled", extra={"session": stream.session.id[:8]})
-            stream.end(EndReason.DISCONNECTED)
-        await send({"type": "http.response.body", "body": b""})
+        await self._streams.serve(record, receive, send, caller, headers)
 
     async def _delete(
         self, send: Send, caller: C, lines: Mapping[bytes, bytes], headers: Headers
@@ -488,39 +422,9 @@ class McpHttpCarrier(Generic[C]):
         await respond(send, 503, b"", [*headers, (b"retry-after", STORE_BACK_S), CLOSE])
 
 
-async def _refuse(send: Send, refusal: Refusal | None, headers: Headers) -> None:
-    if refusal is not None:
-        await respond(send, refusal.status, b"", [*headers, *refusal.headers, CLOSE])
-
-
-async def _send_fault(send: Send, fault: Fault, headers: Headers) -> None:
-    body = error_body(fault.request_id, fault.code, fault.message, fault.data)
-    await respond(send, fault.status, body, [*headers, JSON_TYPE])
-
-
-def _shape_fault(lines: Mapping[bytes, bytes]) -> Fault | None:
-    """What the headers alone forbid: a body that is not JSON, an answer nobody would take."""
-    kind = lines.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
-    if kind != b"application/json":
-        return Fault(415, INVALID_REQUEST, "Unsupported media type: send application/json")
-    if not accepts(lines.get(b"accept"), b"application/json"):
-        return Fault(406, INVALID_REQUEST, "Not acceptable: accept application/json")
-    return None
-
-
-def _id_text(inbound: Inbound) -> bytes:
-    return error_body(inbound.request_id, 0, "").split(b'"id":', 1)[1].split(b',"error"', 1)[0]
-
-
 async def _run_undos(undos: list[Undo]) -> None:
     for undo in undos:
         try:
             await undo()
         except Exception:
             _log.exception("undo_failed")
-
-
-async def _end_when_gone(stream: NotificationStream[Any], receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    stream.end(EndReason.DISCONNECTED)

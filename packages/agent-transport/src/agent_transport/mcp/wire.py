@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,6 +11,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from agent_transport.admission.asgi import Send
+from agent_transport.admission.decision import Refusal
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -114,3 +115,30 @@ async def respond(send: Send, status: int, body: bytes, headers: Headers) -> Non
     length = (b"content-length", str(len(body)).encode("ascii"))
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
     await send({"type": "http.response.body", "body": body})
+
+
+async def refuse(send: Send, refusal: Refusal | None, headers: Headers) -> None:
+    """Send an empty refusal and close; None: nobody is there to read it."""
+    if refusal is not None:
+        await respond(send, refusal.status, b"", [*headers, *refusal.headers, CLOSE])
+
+
+async def send_fault(send: Send, fault: Fault, headers: Headers) -> None:
+    """Answer a message that cannot be processed."""
+    body = error_body(fault.request_id, fault.code, fault.message, fault.data)
+    await respond(send, fault.status, body, [*headers, JSON_TYPE])
+
+
+def shape_fault(lines: Mapping[bytes, bytes]) -> Fault | None:
+    """What the headers alone forbid: a body that is not JSON, an answer nobody would take."""
+    kind = lines.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
+    if kind != b"application/json":
+        return Fault(415, INVALID_REQUEST, "Unsupported media type: send application/json")
+    if not accepts(lines.get(b"accept"), b"application/json"):
+        return Fault(406, INVALID_REQUEST, "Not acceptable: accept application/json")
+    return None
+
+
+def id_text(inbound: Inbound) -> bytes:
+    """The message's id as JSON."""
+    return error_body(inbound.request_id, 0, "").split(b'"id":', 1)[1].split(b',"error"', 1)[0]
