@@ -42,7 +42,7 @@ PROPERTIES: dict[Verb, dict[str, dict[str, Any]]] = {
         "lease_token": _TOKEN,
     },
 }
-REQUIRED = {verb: ("id",) for verb in PROPERTIES} | {Verb.LIST_TODOS: (), Verb.CLAIM: ()}
+REQUIRED = dict.fromkeys(PROPERTIES, ("id",)) | {Verb.LIST_TODOS: (), Verb.CLAIM: ()}
 
 _ABOUT = {
     Verb.LIST_TODOS: ("List todos", "Todos of your queues, newest first. Takes no lease."),
