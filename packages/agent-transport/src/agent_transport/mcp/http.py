@@ -21,14 +21,15 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.admission.body_limit import BodyFault, body_refusal, read_body
 from agent_transport.admission.decision import Reason, Refusal
-from agent_transport.mcp.call import Call, CallEnded, EndReason, Undo
+from agent_transport.mcp.call import Call, CallEnded, EndReason
 from agent_transport.mcp.exchange import Exchange
 from agent_transport.mcp.kernel import MessageContext, Runners, error_of
 from agent_transport.mcp.limits import CarrierLimits
 from agent_transport.mcp.modern import client_name, is_modern, modern_fault, status_of
-from agent_transport.mcp.sessions import SessionRecord, SessionStore, mint_session_id
+from agent_transport.mcp.sessions import SessionRecord, SessionStore, negotiated
 from agent_transport.mcp.stream import CarrierObserver
 from agent_transport.mcp.streams import OpenStreams
+from agent_transport.mcp.undo import Undoing
 from agent_transport.mcp.wire import (
     CLOSE,
     JSON_TYPE,
@@ -53,8 +54,6 @@ C = TypeVar("C")
 
 STORE_BACK_S = b"2"
 """Retry-After of a 503: long enough for a lock or a restart, short enough to go unnoticed."""
-UNDO_BOUND_S = 10.0
-"""How long `stop` waits for changes that are being taken back."""
 _CREDENTIAL_GONE = (EndReason.REVOKED, EndReason.EXPIRED)
 """A caller without a valid credential gets no result any more, not even a finished one."""
 _SESSION_ENDED = error_body(None, INVALID_REQUEST, "Session not found: send initialize again")
@@ -86,7 +85,7 @@ class McpHttpCarrier(Generic[C]):
         self._limits = limits or CarrierLimits()
         self._calls: dict[Hashable, set[Call[C]]] = {}
         self._streams = OpenStreams(key, observer, self._limits)
-        self._undoing: set[asyncio.Task[None]] = set()
+        self._undoing = Undoing()
         self._draining = False
         self._lifespan = AsyncExitStack()
         self._runners: Runners | None = None
@@ -99,8 +98,7 @@ class McpHttpCarrier(Generic[C]):
     async def stop(self) -> None:
         """Drain, wait for changes being taken back, leave the lifespan. Safe twice."""
         self.drain()
-        if self._undoing:
-            await asyncio.wait(self._undoing, timeout=UNDO_BOUND_S)
+        await self._undoing.wait()
         await self._lifespan.aclose()
 
     def drain(self) -> None:
@@ -283,7 +281,7 @@ class McpHttpCarrier(Generic[C]):
         finally:
             await exchange.end()
             if call.undos and not handed_over:
-                self._undo(call.undos)
+                self._undoing.begin(call.undos)
 
     async def _result(
         self, call: Call[C], runner: ServerRunner[Any], inbound: Inbound, exchange: Exchange
@@ -298,7 +296,9 @@ class McpHttpCarrier(Generic[C]):
             result = await runner.on_request(context, inbound.method, inbound.params)
             extra: Headers = ()
             if inbound.method == "initialize" and self._sessions is not None:
-                extra = await self._open_session(self._sessions, call, result, inbound)
+                record = negotiated(result, inbound.params or {})
+                await self._sessions.open(call.caller, record)
+                extra = ((b"mcp-session-id", record.id.encode("ascii")),)
             return result_body(inbound.request_id, result), extra, 200
         except asyncio.CancelledError:
             if call.ended.reason not in (EndReason.CANCELLED, EndReason.DISCONNECTED):
@@ -315,23 +315,6 @@ class McpHttpCarrier(Generic[C]):
             return body, (), status_of(error.code) if call.modern else 200
         finally:
             call.task = None
-
-    async def _open_session(
-        self,
-        sessions: SessionStore[C],
-        call: Call[C],
-        result: Mapping[str, Any],
-        inbound: Inbound,
-    ) -> Headers:
-        params = inbound.params or {}
-        record = SessionRecord(
-            id=mint_session_id(),
-            protocol_version=result["protocolVersion"],
-            client_info=params.get("clientInfo") or {},
-            client_capabilities=params.get("capabilities") or {},
-        )
-        await sessions.open(call.caller, record)
-        return ((b"mcp-session-id", record.id.encode("ascii")),)
 
     async def _answer_ended(
         self, call: Call[C], exchange: Exchange, send: Send, headers: Headers
@@ -355,11 +338,6 @@ class McpHttpCarrier(Generic[C]):
             own = call.session.id if call.session else None
             if own == session_id is not None and call.request_id == params.get("requestId"):
                 call.cancel(EndReason.CANCELLED)
-
-    def _undo(self, undos: list[Undo]) -> None:
-        task = asyncio.get_running_loop().create_task(_run_undos(undos))
-        self._undoing.add(task)
-        task.add_done_callback(self._undoing.discard)
 
     # GET and DELETE
 
@@ -420,11 +398,3 @@ class McpHttpCarrier(Generic[C]):
 
     async def _unavailable(self, send: Send, headers: Headers) -> None:
         await respond(send, 503, b"", [*headers, (b"retry-after", STORE_BACK_S), CLOSE])
-
-
-async def _run_undos(undos: list[Undo]) -> None:
-    for undo in undos:
-        try:
-            await undo()
-        except Exception:
-            _log.exception("undo_failed")

@@ -6,6 +6,7 @@ A session is a row, not an object, so that a restarted process or another replic
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -32,6 +33,16 @@ class SessionRecord:
         """The name the client gave itself; it is shown, never trusted."""
         name = self.client_info.get("name")
         return name if isinstance(name, str) else ""
+
+
+def negotiated(result: Mapping[str, Any], params: JsonObject) -> SessionRecord:
+    """The record of an initialize that succeeded with `result`, under a new id."""
+    return SessionRecord(
+        id=mint_session_id(),
+        protocol_version=result["protocolVersion"],
+        client_info=params.get("clientInfo") or {},
+        client_capabilities=params.get("capabilities") or {},
+    )
 
 
 class SessionStore(Protocol[C_contra]):
