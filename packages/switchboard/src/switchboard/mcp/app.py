@@ -47,6 +47,8 @@ from switchboard.service.waiting import WaitingRoom
 from switchboard.store import Store
 
 _log = logging.getLogger(__name__)
+ENDPOINT_RATE = Rate(20, 40)
+ADDRESS_RATE = Rate(50, 100)
 _SHAPE = prefixed_shape(b"sbk_", 43)
 _UNKNOWN = Refusal(401, Reason.CREDENTIAL, (PLAIN_CHALLENGE,))
 _ENDS = {EndWhy.REVOKED: EndReason.REVOKED, EndWhy.EXPIRED: EndReason.EXPIRED}
@@ -59,8 +61,8 @@ class SurfaceLimits:
     host: HostRule
     origin: OriginRule
     trusted_proxies: TrustedProxies
-    endpoint_rate: Rate = Rate(20, 40)
-    address_rate: Rate = Rate(50, 100)
+    endpoint_rate: Rate = ENDPOINT_RATE
+    address_rate: Rate = ADDRESS_RATE
     max_json_bytes: int = 65_536
     channel_clients: tuple[str, ...] = ("claude-code",)
     version: str = "0"
