@@ -4,6 +4,7 @@
     ├── ConfigurationError     correct the named value, then build again
     ├── ListenFailed           free the address or choose another, then start a new listener
     ├── ApplicationFailed      repair the served application; nothing is listening
+    ├── StoppedWhileStarting   nothing: somebody stopped it, and nothing was left behind
     └── AlreadyStarted         a defect in the caller: build a new object for a new start
 
 Refusals of requests are values (`agent_transport.admission.Refusal`), never exceptions.
@@ -19,6 +20,7 @@ __all__ = [
     "ApplicationFailed",
     "ConfigurationError",
     "ListenFailed",
+    "StoppedWhileStarting",
 ]
 
 
@@ -62,3 +64,9 @@ class AlreadyStarted(AgentTransportError):
     """This object has been started, or stopped, before. It serves once."""
 
     code = "already_started"
+
+
+class StoppedWhileStarting(AgentTransportError):
+    """A start that was under way when its object was stopped. Nothing will become ready later."""
+
+    code = "stopped_while_starting"
