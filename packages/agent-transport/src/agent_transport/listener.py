@@ -190,6 +190,7 @@ class Listener:
         bound_silence(listening, self._limits.user_timeout_s)
         loop = asyncio.get_running_loop()
         try:
+            listening.listen(_BACKLOG)  # uvloop would not tell that this failed
             return await loop.create_server(self._connection, sock=listening, backlog=_BACKLOG)
         except OSError as error:
             address = bound_address(listening).authority
