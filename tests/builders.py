@@ -21,7 +21,8 @@ from switchboard.domain.endpoint import Caller, EndpointId, Protocol, Verb
 from switchboard.domain.identifier import mint_identifier
 from switchboard.domain.todo import DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_LAPSES, TodoId, Trust
 from switchboard.domain.workspace import PersonId, WorkspaceId
-from switchboard.store import Claimed, Founding, NewEndpoint, NewTodo, Store
+from switchboard.records import Claimed, Founding, NewEndpoint, NewTodo
+from switchboard.store import Store
 
 LEASE_MS = 300_000
 QUEUE = "reviews"

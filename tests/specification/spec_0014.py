@@ -15,10 +15,12 @@ _routes = Section("SPEC-0014/routes", "SPEC-0014 Endpoints")
 _secrets = Section("SPEC-0014/secrets", "SPEC-0014 Endpoints")
 _security = Section("SPEC-0014/security", "SPEC-0014 Security Requirements")
 
+NOT_SHOWN = "its parts are built; it counts once a test shows it on the whole service"
+
 SPEC_0014: tuple[Requirement, ...] = (
     # --- the endpoint
-    _endpoint.done(
-        "mounted-at-slug", "An MCP server answers at /mcp/ plus the slug minted by vend"
+    _endpoint.deferred(
+        "mounted-at-slug", "An MCP server answers at /mcp/ plus the slug minted by vend", NOT_SHOWN
     ),
     _endpoint.adapted(
         "official-sdk",
@@ -32,115 +34,187 @@ SPEC_0014: tuple[Requirement, ...] = (
         "the text asks for a vendored copy; here requirements/lock.txt pins every dependency "
         "by hash and make installs nothing else",
     ),
-    _endpoint.done("initialize", "initialize is answered with server name and capabilities"),
-    _endpoint.done("tools-list", "tools/list is answered"),
-    _endpoint.done("tools-call", "tools/call is answered"),
-    _endpoint.done("ping", "ping is answered"),
-    _endpoint.done(
-        "version-negotiated", "The protocol version is the one that the SDK agrees with the client"
+    _endpoint.deferred(
+        "initialize", "initialize is answered with server name and capabilities", NOT_SHOWN
     ),
-    _endpoint.done("notification-stream", "A GET opens a stream of server-to-client messages"),
+    _endpoint.deferred("tools-list", "tools/list is answered", NOT_SHOWN),
+    _endpoint.deferred("tools-call", "tools/call is answered", NOT_SHOWN),
+    _endpoint.deferred("ping", "ping is answered", NOT_SHOWN),
+    _endpoint.deferred(
+        "version-negotiated",
+        "The protocol version is the one that the SDK agrees with the client",
+        NOT_SHOWN,
+    ),
+    _endpoint.deferred(
+        "notification-stream", "A GET opens a stream of server-to-client messages", NOT_SHOWN
+    ),
     _endpoint.done("no-stdio", "The service has no stdio way for an agent to connect"),
-    _endpoint.done(
+    _endpoint.deferred(
         "client-connects",
         "Scenario: a standard client shakes hands, sees the tool capability, lists and calls "
         "tools within one session",
+        NOT_SHOWN,
     ),
     _endpoint.done(
         "channel-command-gone", "Scenario: `switchboard channel` fails as an unknown command"
     ),
     # --- the bearer
-    _bearer.done("required", "Each method under /mcp/ wants an Authorization: Bearer header"),
-    _bearer.done("resolved-by-hash", "The credential is found by its hash, never stored in plain"),
-    _bearer.done("missing", "Without a credential the answer is 401"),
-    _bearer.done("unknown", "With a credential that nobody was given the answer is 401"),
-    _bearer.done("other-endpoint", "A good credential on another endpoint's path gets 403"),
-    _bearer.done("revoked", "A revoked endpoint's credential gets 401"),
-    _bearer.done(
-        "revoked-no-hint", "A revoked slug and one that never was are answered byte for byte alike"
+    _bearer.deferred(
+        "required", "Each method under /mcp/ wants an Authorization: Bearer header", NOT_SHOWN
     ),
-    _bearer.done("url-alone", "Knowing the URL opens nothing"),
-    _bearer.done("last-seen", "An admitted request moves the endpoint's last-seen time"),
-    _bearer.done(
+    _bearer.done("resolved-by-hash", "The credential is found by its hash, never stored in plain"),
+    _bearer.deferred("missing", "Without a credential the answer is 401", NOT_SHOWN),
+    _bearer.deferred(
+        "unknown", "With a credential that nobody was given the answer is 401", NOT_SHOWN
+    ),
+    _bearer.deferred(
+        "other-endpoint", "A good credential on another endpoint's path gets 403", NOT_SHOWN
+    ),
+    _bearer.deferred("revoked", "A revoked endpoint's credential gets 401", NOT_SHOWN),
+    _bearer.deferred(
+        "revoked-no-hint",
+        "A revoked slug and one that never was are answered byte for byte alike",
+        NOT_SHOWN,
+    ),
+    _bearer.deferred("url-alone", "Knowing the URL opens nothing", NOT_SHOWN),
+    _bearer.deferred(
+        "last-seen", "An admitted request moves the endpoint's last-seen time", NOT_SHOWN
+    ),
+    _bearer.deferred(
         "revocation-stops-calls",
         "Scenario: after revocation tools/list gets 401 and the call is not processed",
+        NOT_SHOWN,
     ),
-    _bearer.done(
+    _bearer.deferred(
         "mismatch-runs-nothing",
         "Scenario: agent A's credential at agent B's path gets 403 and no tool runs",
+        NOT_SHOWN,
     ),
     # --- the tools
-    _tools.done("five-verbs", "list_todos, claim, complete, fail and heartbeat are served"),
-    _tools.done("schemas", "Each tool states its input schema and arguments are checked by it"),
-    _tools.done("structured-output", "Results are structured and fit the tool's output schema"),
-    _tools.done("error-mapping", "Each kind of domain error has one stable code in the tool error"),
-    _tools.done("advertised-by-allowlist", "tools/list names only the verbs in the allowlist"),
-    _tools.done("verb-enforced", "A call of a verb outside the allowlist is a scope error"),
-    _tools.done("queue-enforced", "A call on a queue outside the scope is a scope error"),
-    _tools.done("refused-before-store", "Scope is judged before the store is asked"),
-    _tools.done("out-of-scope-no-effect", "A call out of scope changes nothing"),
+    _tools.deferred(
+        "five-verbs", "list_todos, claim, complete, fail and heartbeat are served", NOT_SHOWN
+    ),
+    _tools.deferred(
+        "schemas", "Each tool states its input schema and arguments are checked by it", NOT_SHOWN
+    ),
+    _tools.deferred(
+        "structured-output", "Results are structured and fit the tool's output schema", NOT_SHOWN
+    ),
+    _tools.deferred(
+        "error-mapping",
+        "Each kind of domain error has one stable code in the tool error",
+        NOT_SHOWN,
+    ),
+    _tools.deferred(
+        "advertised-by-allowlist", "tools/list names only the verbs in the allowlist", NOT_SHOWN
+    ),
+    _tools.deferred(
+        "verb-enforced", "A call of a verb outside the allowlist is a scope error", NOT_SHOWN
+    ),
+    _tools.deferred(
+        "queue-enforced", "A call on a queue outside the scope is a scope error", NOT_SHOWN
+    ),
+    _tools.deferred("refused-before-store", "Scope is judged before the store is asked", NOT_SHOWN),
+    _tools.deferred("out-of-scope-no-effect", "A call out of scope changes nothing", NOT_SHOWN),
     _tools.done(
         "lifecycle-is-the-queues",
         "What a verb does to a todo is the domain's transition table, the same as for people",
     ),
-    _tools.done(
+    _tools.deferred(
         "scope-filters-tools",
         "Scenario: an endpoint with list_todos and claim shows exactly those two, and complete "
         "is a scope error that leaves the todo as it was",
+        NOT_SHOWN,
     ),
     # --- the doorbell
-    _push.done("capability", "Sessions advertise the experimental claude/channel capability"),
-    _push.done("on-the-stream", "Doorbells are notifications/claude/channel on the GET stream"),
-    _push.done("shape", "A doorbell is one line of text and meta with snake_case names"),
-    _push.done("only-a-hint", "A lost doorbell changes nothing in the queue and is never stored"),
-    _push.done("nothing-lost-but-latency", "An agent without a stream finds all work by asking"),
-    _push.done("verified-human-only", "Only todos from a verified human are rung"),
-    _push.done("text-neutralised", "Payload text cannot close or forge the channel's wrapper"),
-    _push.done(
+    _push.deferred(
+        "capability", "Sessions advertise the experimental claude/channel capability", NOT_SHOWN
+    ),
+    _push.deferred(
+        "on-the-stream", "Doorbells are notifications/claude/channel on the GET stream", NOT_SHOWN
+    ),
+    _push.deferred(
+        "shape", "A doorbell is one line of text and meta with snake_case names", NOT_SHOWN
+    ),
+    _push.deferred(
+        "only-a-hint", "A lost doorbell changes nothing in the queue and is never stored", NOT_SHOWN
+    ),
+    _push.deferred(
+        "nothing-lost-but-latency", "An agent without a stream finds all work by asking", NOT_SHOWN
+    ),
+    _push.deferred("verified-human-only", "Only todos from a verified human are rung", NOT_SHOWN),
+    _push.deferred(
+        "text-neutralised", "Payload text cannot close or forge the channel's wrapper", NOT_SHOWN
+    ),
+    _push.deferred(
         "doorbell-arrives",
         "Scenario: a todo that becomes ready in scope rings the open stream with summary and "
         "routing meta",
+        NOT_SHOWN,
     ),
-    _push.done(
+    _push.deferred(
         "no-stream-no-loss",
         "Scenario: a todo that becomes ready without a stream rings nobody and is listed later, "
         "unchanged",
+        NOT_SHOWN,
     ),
     # --- wiring
     _wiring.done("reveal-http-only", "A reveal prints HTTP wiring and nothing else"),
     _wiring.done("docs-http-only", "Every wiring block in the documentation is of type http"),
-    _wiring.done(
-        "no-local-command", "No page tells an agent's owner to install or start something locally"
+    _wiring.deferred(
+        "no-local-command",
+        "No page tells an agent's owner to install or start something locally",
+        NOT_SHOWN,
     ),
-    _wiring.done("no-agent-rest", "There is no /agent/ route and no /agent/stream"),
+    _wiring.deferred("no-agent-rest", "There is no /agent/ route and no /agent/stream", NOT_SHOWN),
     _wiring.done(
         "vend-reveal",
         "Scenario: vending shows once the block with type http, the URL and the credential, and "
         "no command",
     ),
     # --- errors
-    _errors.done("wrapped", "An error that crosses a layer is raised from its cause with context"),
-    _errors.done(
+    _errors.deferred(
+        "wrapped", "An error that crosses a layer is raised from its cause with context", NOT_SHOWN
+    ),
+    _errors.deferred(
         "named-kinds",
         "Unauthorized, scope violation, not found and lease conflict are types of their own",
+        NOT_SHOWN,
     ),
-    _errors.done("none-swallowed", "No error vanishes: it is answered or it is logged"),
-    _errors.done("structured-log", "Log records are key-value with endpoint slug and tool name"),
-    _errors.done("no-credential-in-log", "No log record contains a credential"),
-    _errors.done(
+    _errors.deferred(
+        "none-swallowed", "No error vanishes: it is answered or it is logged", NOT_SHOWN
+    ),
+    _errors.deferred(
+        "structured-log", "Log records are key-value with endpoint slug and tool name", NOT_SHOWN
+    ),
+    _errors.deferred("no-credential-in-log", "No log record contains a credential", NOT_SHOWN),
+    _errors.deferred(
         "store-failure",
         "Scenario: when the store fails inside a call the client gets a generic tool error and "
         "the log has endpoint, tool and the chain of causes",
+        NOT_SHOWN,
     ),
     # --- concurrency
-    _concurrency.done(
-        "cancellation-reaches-store", "A request that is cut or cancelled cancels its store call"
+    _concurrency.deferred(
+        "cancellation-reaches-store",
+        "A request that is cut or cancelled cancels its store call",
+        NOT_SHOWN,
     ),
-    _concurrency.done("stream-ends-on-disconnect", "A client that leaves frees its stream"),
-    _concurrency.done("stream-ends-on-shutdown", "Shutdown ends open streams and then returns"),
-    _concurrency.done("stream-ends-on-revocation", "Revocation ends the endpoint's streams"),
-    _concurrency.done("nothing-leaks", "No task or thread outlives the stream that needed it"),
-    _concurrency.done("shared-state-safe", "Registry and fan-out stay right under parallel use"),
+    _concurrency.deferred(
+        "stream-ends-on-disconnect", "A client that leaves frees its stream", NOT_SHOWN
+    ),
+    _concurrency.deferred(
+        "stream-ends-on-shutdown", "Shutdown ends open streams and then returns", NOT_SHOWN
+    ),
+    _concurrency.deferred(
+        "stream-ends-on-revocation", "Revocation ends the endpoint's streams", NOT_SHOWN
+    ),
+    _concurrency.deferred(
+        "nothing-leaks", "No task or thread outlives the stream that needed it", NOT_SHOWN
+    ),
+    _concurrency.deferred(
+        "shared-state-safe", "Registry and fan-out stay right under parallel use", NOT_SHOWN
+    ),
     _concurrency.adapted(
         "race-detection",
         "Concurrent tests run with races made visible",
@@ -148,37 +222,53 @@ SPEC_0014: tuple[Requirement, ...] = (
         "mode, warnings are errors, writer objects assert their thread, no task or thread may "
         "outlive its test, and a seeded scheduler shuffles the order of ready callbacks",
     ),
-    _concurrency.done(
+    _concurrency.deferred(
         "revocation-closes-streams",
         "Scenario: revoking closes the open stream promptly and later requests get 401",
+        NOT_SHOWN,
     ),
     # --- routes and secrets
-    _routes.done("post", "POST carries requests, with a bearer"),
-    _routes.done("get", "GET opens the notification stream, with a bearer"),
-    _routes.done("delete", "DELETE ends the session, with a bearer"),
-    _routes.done("none-public", "No path under /mcp/ answers anything but 401 without a bearer"),
-    _secrets.done(
+    _routes.deferred("post", "POST carries requests, with a bearer", NOT_SHOWN),
+    _routes.deferred("get", "GET opens the notification stream, with a bearer", NOT_SHOWN),
+    _routes.deferred("delete", "DELETE ends the session, with a bearer", NOT_SHOWN),
+    _routes.deferred(
+        "none-public", "No path under /mcp/ answers anything but 401 without a bearer", NOT_SHOWN
+    ),
+    _secrets.deferred(
         "plain-http-behind-proxy",
         "The service speaks plain HTTP on loopback by default and leaves TLS to the proxy",
+        NOT_SHOWN,
     ),
-    _secrets.done(
-        "never-emitted", "A credential is in no log, no error and no notification, whatever fails"
+    _secrets.deferred(
+        "never-emitted",
+        "A credential is in no log, no error and no notification, whatever fails",
+        NOT_SHOWN,
     ),
     # --- security
-    _security.done("no-anonymous", "There is no anonymous MCP operation"),
-    _security.done("cookies-carry-nothing", "A board session's cookie opens nothing under /mcp/"),
-    _security.done("rate-per-endpoint", "Each endpoint has its own token bucket"),
-    _security.done("rate-covers-posts", "POSTs beyond the bucket get 429"),
-    _security.done("rate-covers-streams", "Opening streams beyond the bucket gets 429"),
-    _security.done("nosniff", "Every MCP answer says X-Content-Type-Options: nosniff"),
-    _security.done("no-store", "Every MCP answer says Cache-Control: no-store"),
-    _security.done(
-        "html-headers-kept", "The headers that protect pages are as strong here as elsewhere"
+    _security.deferred("no-anonymous", "There is no anonymous MCP operation", NOT_SHOWN),
+    _security.deferred(
+        "cookies-carry-nothing", "A board session's cookie opens nothing under /mcp/", NOT_SHOWN
     ),
-    _security.done("body-limit", "A body of 1 MiB passes, one byte more gets 413"),
-    _security.done(
-        "body-limit-before-parsing", "An oversized body is refused before JSON is parsed"
+    _security.deferred("rate-per-endpoint", "Each endpoint has its own token bucket", NOT_SHOWN),
+    _security.deferred("rate-covers-posts", "POSTs beyond the bucket get 429", NOT_SHOWN),
+    _security.deferred(
+        "rate-covers-streams", "Opening streams beyond the bucket gets 429", NOT_SHOWN
     ),
-    _security.done("csrf-by-construction", "Cookies are ignored: the bearer alone acts"),
-    _security.done("no-redirects", "Nothing under /mcp/ answers with a redirect"),
+    _security.deferred(
+        "nosniff", "Every MCP answer says X-Content-Type-Options: nosniff", NOT_SHOWN
+    ),
+    _security.deferred("no-store", "Every MCP answer says Cache-Control: no-store", NOT_SHOWN),
+    _security.deferred(
+        "html-headers-kept",
+        "The headers that protect pages are as strong here as elsewhere",
+        NOT_SHOWN,
+    ),
+    _security.deferred("body-limit", "A body of 1 MiB passes, one byte more gets 413", NOT_SHOWN),
+    _security.deferred(
+        "body-limit-before-parsing", "An oversized body is refused before JSON is parsed", NOT_SHOWN
+    ),
+    _security.deferred(
+        "csrf-by-construction", "Cookies are ignored: the bearer alone acts", NOT_SHOWN
+    ),
+    _security.deferred("no-redirects", "Nothing under /mcp/ answers with a redirect", NOT_SHOWN),
 )

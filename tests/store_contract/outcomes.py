@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from switchboard.domain.refusal import Code, Reason, Refusal
 from switchboard.domain.todo import Todo, TodoId
-from switchboard.store import Changed, Claimed, TodoHistory
+from switchboard.records import Changed, Claimed, TodoHistory
 from tests.builders import Ledger
 
 

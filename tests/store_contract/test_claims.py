@@ -4,7 +4,7 @@ import asyncio
 
 from switchboard.domain.refusal import Code, Reason
 from switchboard.domain.todo import State, Step
-from switchboard.store import Claimed, NothingReady
+from switchboard.records import Claimed, NothingReady
 from tests.builders import LEASE_MS, QUEUE, Ledger, lease_hash, new_todo
 from tests.clocks import FakeClock
 from tests.store_contract.outcomes import changed, claimed, history, refused, unchanged

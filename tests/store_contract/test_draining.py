@@ -10,7 +10,7 @@ import pytest
 
 from switchboard.domain.endpoint import Caller
 from switchboard.domain.todo import Outcome, State, TodoId
-from switchboard.store import Claimed
+from switchboard.records import Claimed
 from tests.builders import LEASE_MS, QUEUE, Ledger, lease_hash, new_todo
 from tests.store_contract.outcomes import changed, history
 

@@ -8,7 +8,7 @@ from switchboard.domain.credential import hash_secret, mint_credential
 from switchboard.domain.endpoint import EndpointState
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.todo import Outcome, State
-from switchboard.store import Claimed, Ended
+from switchboard.records import Claimed, Ended
 from tests.builders import LEASE_MS, QUEUE, Ledger, lease_hash, new_endpoint, new_todo
 from tests.clocks import FakeClock
 from tests.specification import requirement

@@ -6,7 +6,7 @@ import asyncio
 
 from switchboard.domain.refusal import Code, Reason
 from switchboard.domain.todo import Outcome, State, Step
-from switchboard.store import NothingReady
+from switchboard.records import NothingReady
 from tests.builders import LEASE_MS, QUEUE, Ledger, lease_hash, new_todo
 from tests.clocks import FakeClock
 from tests.store_contract.outcomes import changed, claimed, history, refused, unchanged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from switchboard.domain.credential import hash_secret
 from switchboard.domain.todo import State
 from switchboard.domain.workspace import Role
-from switchboard.store import TodoFilter
+from switchboard.records import TodoFilter
 from tests.builders import LEASE_MS, QUEUE, Ledger, new_founding, new_todo
 from tests.clocks import FakeClock
 from tests.store_contract.outcomes import changed

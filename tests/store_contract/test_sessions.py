@@ -3,7 +3,7 @@ from __future__ import annotations
 import secrets
 
 from switchboard.domain.endpoint import Caller
-from switchboard.store import Ended, Session
+from switchboard.records import Ended, Session
 from tests.builders import Ledger
 from tests.clocks import FakeClock
 

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 from switchboard.domain.endpoint import Caller
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.todo import State, TodoId
-from switchboard.store import Changed, Claimed, NothingReady, TodoFilter
+from switchboard.records import Changed, Claimed, NothingReady, TodoFilter
 from tests.builders import LEASE_MS, QUEUE, Ledger, found, lease_hash, new_todo
 from tests.clocks import FakeClock
 from tests.store_contract.engines import ENGINES

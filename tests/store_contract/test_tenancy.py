@@ -9,7 +9,7 @@ import pytest
 from switchboard.domain.endpoint import Caller
 from switchboard.domain.todo import TodoId
 from switchboard.domain.workspace import WorkspaceId
-from switchboard.store import TodoFilter
+from switchboard.records import TodoFilter
 from tests.builders import LEASE_MS, Ledger, lease_hash, new_id, new_todo
 from tests.store_contract.outcomes import unchanged
 

@@ -46,7 +46,7 @@ def test_records_of_both_loggers_come_out_as_json_with_their_keys(lines: io.Stri
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_secret_is_masked_wherever_it_hides(secret: str, lines: io.StringIO) -> None:
     log = structlog.get_logger("a")
-    log.info(f"event {secret}", key=secret, nested={"deep": [secret]})
+    log.info("event", text=secret, key=secret, nested={"deep": [secret]})
     logging.getLogger("b").error("said %s", secret, extra={secret: 1})
     try:
         raise ValueError(secret)

@@ -95,7 +95,7 @@ def test_plain_http_beyond_this_machine_is_warned_about(tmp_path: Path) -> None:
     ],
 )
 def test_a_public_url_that_is_none_is_refused(url: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="public.url"):
+    with pytest.raises(SettingsError, match=r"public.url"):
         load_settings({"public_url": url}, {}, tmp_path)
 
 

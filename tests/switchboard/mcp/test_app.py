@@ -17,9 +17,10 @@ from switchboard.domain.endpoint import CORE_VERBS, Caller, EndpointId, Protocol
 from switchboard.domain.workspace import WorkspaceId
 from switchboard.mcp.app import AgentSurface, SurfaceLimits
 from switchboard.notifiers.memory import MemoryNotifier
+from switchboard.records import Session
 from switchboard.service.leases import Leases
 from switchboard.service.waiting import WaitingRoom
-from switchboard.store import Session, Store
+from switchboard.store import Store
 
 SECRET = mint_credential(secrets.token_bytes)
 CALLER = Caller(

@@ -7,7 +7,8 @@ from switchboard.data_directory import DataDirectory
 from switchboard.domain.credential import RandomBytes, hash_secret, mint_operator_token
 from switchboard.domain.identifier import mint_identifier
 from switchboard.domain.workspace import PersonId, WorkspaceId
-from switchboard.store import Founding, People
+from switchboard.records import Founding
+from switchboard.store import People
 
 WORKSPACE_NAME = "home"
 OWNER_NAME = "owner"

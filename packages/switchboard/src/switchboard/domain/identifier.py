@@ -1,4 +1,4 @@
-"""Time-sortable identifiers: a prefix, 48 bits of milliseconds, 80 random bits, in Crockford base32."""
+"""Time-sortable identifiers: a prefix, 48 bits of milliseconds, 80 random bits, in base32."""
 
 from __future__ import annotations
 

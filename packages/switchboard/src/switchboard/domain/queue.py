@@ -9,7 +9,7 @@ from enum import StrEnum
 from switchboard.domain.workspace import WorkspaceId
 
 QUEUE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-"""1 to 64 lower-case letters, digits, dot, dash, underscore; starts and ends with a letter or digit."""
+"""1 to 64 of a-z, 0-9, dot, dash, underscore; starts and ends with a letter or digit."""
 
 
 class RingPolicy(StrEnum):

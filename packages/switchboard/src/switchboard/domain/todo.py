@@ -143,7 +143,7 @@ TRANSITIONS: tuple[Transition, ...] = (
 class Todo:
     """One row of the ledger. JSON values stay text until an edge needs them parsed.
 
-    `ready_at_ms`: when it may be claimed next: `available_at` while pending, lease end while claimed.
+    `ready_at_ms`: when it may be claimed next: due time while pending, lease end while claimed.
     `holder_id`: the endpoint (or person) of the running attempt, or of the swept one that may
     still finish it; None otherwise.
     """

@@ -10,7 +10,8 @@ from agent_transport.mcp import SessionRecord
 from switchboard.clock import Clock
 from switchboard.domain.endpoint import Caller
 from switchboard.errors import StoreError
-from switchboard.store import Endpoints, Session
+from switchboard.records import Session
+from switchboard.store import Endpoints
 
 SESSIONS_PER_ENDPOINT = 256
 

@@ -14,9 +14,10 @@ from switchboard.domain.todo import DEFAULT_JSON_BYTES, MAX_SUMMARY_BYTES, State
 from switchboard.errors import StoreUnavailable
 from switchboard.mcp.answers import claim_answer, failure, row, success
 from switchboard.mcp.schemas import PROPERTIES, REQUIRED
+from switchboard.records import Changed, NothingReady, TodoFilter
 from switchboard.service.leases import Lease, Leases, Wanted
 from switchboard.service.validation import invalid, is_storable, json_text
-from switchboard.store import AgentTodos, Changed, NothingReady, TodoFilter
+from switchboard.store import AgentTodos
 
 _log = logging.getLogger(__name__)
 _SHORT_TEXTS = ("summary", "reason", "note")

@@ -30,8 +30,9 @@ from switchboard.domain.queue import is_queue_name
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.workspace import WorkspaceId
 from switchboard.notifier import EndpointEnded, EndWhy, Notifier, TodoReady
+from switchboard.records import Ended, NewEndpoint
 from switchboard.service.validation import invalid
-from switchboard.store import Ended, Endpoints, NewEndpoint
+from switchboard.store import Endpoints
 
 MIN_LIFETIME_MS = 1_000
 MAX_LIFETIME_MS = 3_660 * 86_400_000

@@ -13,8 +13,9 @@ from switchboard.domain.endpoint import Caller
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.todo import State, TodoId
 from switchboard.notifier import Notifier, TodoReady
+from switchboard.records import Changed, Claimed, NothingReady
 from switchboard.service.waiting import Waiter, WaitingRoom
-from switchboard.store import AgentTodos, Changed, Claimed, NothingReady
+from switchboard.store import AgentTodos
 
 RECHECK_S = 5.0
 """A waiting claim asks the ledger at least so often, for a signal may be lost."""

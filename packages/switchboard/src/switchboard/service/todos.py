@@ -27,16 +27,9 @@ from switchboard.domain.todo import (
 )
 from switchboard.domain.workspace import PersonId, WorkspaceId
 from switchboard.notifier import Notifier, TodoReady
+from switchboard.records import Changed, Created, NewTodo, TodoFilter, TodoHistory, TodoRow
 from switchboard.service.validation import invalid, is_one_line, json_text
-from switchboard.store import (
-    Changed,
-    Created,
-    NewTodo,
-    PeopleTodos,
-    TodoFilter,
-    TodoHistory,
-    TodoRow,
-)
+from switchboard.store import PeopleTodos
 
 MAX_BULK = 1_000
 
