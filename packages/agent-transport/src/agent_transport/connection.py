@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import Any, cast
 
 import httptools
@@ -27,13 +27,17 @@ _TIMER_SLACK_S = 0.001
 """Timers may fire a clock tick early; without slack that costs a round of re-arming."""
 
 
-class Phase(Enum):
+class Phase(IntEnum):
     """Where the request that is being read stands. It says which deadline runs."""
 
     HEAD = auto()  # from the connection's opening, or a later request's first byte
     BODY = auto()  # the headers are complete, the body is not
     BUSY = auto()  # the request is complete, its answer is not: no deadline of ours
     IDLE = auto()  # answered, and the connection is kept
+
+
+# Reading a member off an Enum class costs more than the comparison it is for.
+_HEAD, _BODY, _BUSY, _IDLE = Phase
 
 
 class OpenConnections(ServerState):
@@ -53,10 +57,7 @@ class _HalfClosing(asyncio.Transport):
         self.wire = wire
         self.closing = False
         self._on_close = on_close
-
-    def write(self, data: Any) -> None:
-        if not self.closing:
-            self.wire.write(data)
+        self.write = wire.write  # bound once: every answer goes through here
 
     def close(self) -> None:
         if not self.closing:
@@ -94,7 +95,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._state = state
         self._limits = limits
         self._wire: _HalfClosing
-        self._phase = Phase.HEAD
+        self._phase = _HEAD
         self._due_at_s: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_s = 0.0
@@ -134,7 +135,7 @@ class BoundedConnection(HttpToolsProtocol):
         parser = self.parser
         if self._deaf or parser is None:
             return self._ignore(len(data))
-        whole_head = self._phase in (Phase.HEAD, Phase.IDLE)
+        whole_head = self._phase in (_HEAD, _IDLE)
         self._chunk_bytes, self._got_body = len(data), False
         try:
             parser.feed_data(data)
@@ -158,7 +159,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._phase = Phase.HEAD
+        self._phase = _HEAD
         self._is_unread = True
         self._due_at_s = None
         self._head_bytes = 0
@@ -171,7 +172,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_headers_complete()
         # Trailers must not join the headers that admission has already judged.
         self.headers = []
-        self._phase = Phase.BODY
+        self._phase = _BODY
         self._due_at_s = None
         self._framing_bytes = 0
         # An answer that starts before the body has ended says close, for the rest stays unread.
@@ -183,7 +184,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._phase = Phase.BUSY
+        self._phase = _BUSY
         self._is_unread = False
         self._due_at_s = None
         if not self.cycle.response_started:
@@ -203,19 +204,19 @@ class BoundedConnection(HttpToolsProtocol):
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._start_asgi_task(cycle, app)
-        elif self._phase is Phase.BUSY:
-            self._phase = Phase.IDLE
+        elif self._phase is _BUSY:
+            self._phase = _IDLE
             self._expect_within(self._limits.idle_s)
 
     # --- weight
 
     def _measure(self, size: int, whole_head: bool) -> None:
-        if self._phase is Phase.HEAD:
+        if self._phase is _HEAD:
             self._head_bytes += size if whole_head else 0
             if self._head_bytes > self._limits.header_bytes:
                 return self._refuse(431)
             return self._expect_within(self._limits.header_s, unless_running=True)
-        if self._phase is Phase.BODY:
+        if self._phase is _BODY:
             self._framing_bytes = 0 if self._got_body else self._framing_bytes + size
             if self._framing_bytes > self._limits.header_bytes:
                 return self._refuse(431)
@@ -282,7 +283,7 @@ class BoundedConnection(HttpToolsProtocol):
         """End on a request that broke a rule of the wire, after any answer that is still due."""
         self._deaf = True
         running = self._running
-        if running is not None and (self._phase is not Phase.BODY or running is not self.cycle):
+        if running is not None and (self._phase is not _BODY or running is not self.cycle):
             return self._end_after_answer()
         if running is None or not running.response_started:
             self._write_empty(status)
