@@ -1,0 +1,1 @@
+"""The API of people and scripts at `/api/v1`."""
