@@ -1,0 +1,1 @@
+"""Implementations of the store contract. Only `app` chooses one."""

@@ -1,0 +1,266 @@
+"""Claiming: finding the next ready todo, leasing it, taking a claim back, sweeping lapsed ones.
+
+A *lane* is one queue with one assignee (nobody, or the caller); a *band* is one priority in it.
+Bands are found by index seeks, so work that is not due or not ours costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from sqlite3 import Row
+
+from switchboard.domain.actor import CARRIER, SWEEPER, Actor
+from switchboard.domain.endpoint import Caller, EndpointId
+from switchboard.domain.refusal import Code, Reason, Refusal
+from switchboard.domain.todo import MAX_PRIORITY, Attempt, Outcome, State, Step, Todo, TodoId
+from switchboard.records import Claimed, NothingReady
+from switchboard.stores.sqlite.connection import Transaction
+from switchboard.stores.sqlite.history import end_attempt, write_event
+from switchboard.stores.sqlite.rows import attempt_of, todo_of
+
+Lane = tuple[str, EndpointId | None]
+
+
+def claim_next_ready(
+    tx: Transaction, caller: Caller, queues: Sequence[str], lease_ms: int, token_hash: bytes
+) -> Claimed | NothingReady | Refusal:
+    """See `AgentTodos.claim_next_ready`."""
+    lanes = lanes_of(tx, caller, queues)
+    buried: list[Todo] = []
+    while True:
+        found = _next_ready(tx, caller, lanes)
+        if found is None:
+            break
+        if found["state"] == State.CLAIMED and found["lapses"] + 1 >= found["max_lapses"]:
+            buried += bury_lapsed(tx, found["id"], caller.actor)
+            continue
+        claimed = _lease(tx, caller, found["id"], lease_ms, token_hash)
+        if claimed is None:  # ready, in scope and not paused: only the endpoint can have ended
+            return Refusal(Code.FORBIDDEN)
+        return Claimed(claimed, _prior(tx, claimed), tuple(buried))
+    if not endpoint_is_active(tx, caller):
+        return Refusal(Code.FORBIDDEN)
+    return NothingReady(_next_ready_at(tx, caller, lanes), tx.now_ms, tuple(buried))
+
+
+def claim_if_ready(
+    tx: Transaction, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+) -> Claimed | Refusal:
+    """See `AgentTodos.claim_if_ready`."""
+    claimed = _lease(tx, caller, todo_id, lease_ms, token_hash)
+    if claimed is not None:
+        return Claimed(claimed, _prior(tx, claimed))
+    row = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=caller.workspace_id)
+    if row is None or not caller.covers(row["queue"]):
+        return Refusal(Code.NOT_FOUND)
+    if not endpoint_is_active(tx, caller):
+        return Refusal(Code.FORBIDDEN)
+    todo = todo_of(row)
+    reason = claim_obstacle(todo, caller, tx.now_ms, is_paused(tx, todo))
+    if reason is None:
+        bury_lapsed(tx, todo_id, caller.actor)
+    return Refusal(Code.CONFLICT, reason)
+
+
+def claim_obstacle(todo: Todo, caller: Caller, now_ms: int, paused: bool) -> Reason | None:
+    """What keeps `caller` from claiming a todo of its scope; None: nothing that has a name."""
+    match todo.state:
+        case State.DONE:
+            return Reason.ALREADY_DONE
+        case State.CANCELLED:
+            return Reason.CANCELLED
+        case State.FAILED:
+            return None
+        case State.CLAIMED if todo.ready_at_ms > now_ms:
+            return Reason.HELD_BY_OTHER
+        case _:
+            pass
+    if todo.assignee_id not in (None, caller.endpoint_id):
+        return Reason.ASSIGNED_ELSEWHERE
+    if paused:
+        return Reason.PAUSED
+    return Reason.NOT_DUE if todo.ready_at_ms > now_ms else None
+
+
+def undo_claim(tx: Transaction, caller: Caller, todo_id: TodoId, token_hash: bytes) -> Todo | None:
+    """See `AgentTodos.undo_claim`."""
+    row = tx.one(
+        "undo_claim_if_held",
+        todo_id=todo_id,
+        workspace_id=caller.workspace_id,
+        endpoint_id=caller.endpoint_id,
+        token_hash=token_hash,
+    )
+    if row is None:
+        return None
+    todo = todo_of(row)
+    tx.run("delete_attempt", todo_id=todo_id, number=todo.attempt + 1)
+    write_event(tx, todo, Step.UNDO_CLAIM, CARRIER, State.CLAIMED, caller.slug)
+    return todo
+
+
+def sweep_lapsed(tx: Transaction, limit: int) -> list[Todo]:
+    """See `PeopleTodos.sweep_lapsed`."""
+    swept: list[Todo] = []
+    for lapsed in tx.all("lapsed_todos", limit=limit):
+        row = tx.one("return_if_lapsed", todo_id=lapsed["id"])
+        if row is None:
+            swept += bury_lapsed(tx, lapsed["id"], SWEEPER)
+            continue
+        todo = todo_of(row)
+        end_attempt(tx, todo, Outcome.LAPSED)
+        write_event(tx, todo, Step.LAPSE, SWEEPER, State.CLAIMED)
+        swept.append(todo)
+    return swept
+
+
+def bury_lapsed(tx: Transaction, todo_id: TodoId, actor: Actor) -> list[Todo]:
+    """Give up a todo at its lapse cap; empty when it is not there."""
+    row = tx.one("bury_if_lapsed", todo_id=todo_id)
+    if row is None:
+        return []
+    todo = todo_of(row)
+    end_attempt(tx, todo, Outcome.LAPSED)
+    write_event(tx, todo, Step.LAPSE, actor, State.CLAIMED, "lapsed")
+    return [todo]
+
+
+def ready_for(tx: Transaction, caller: Caller, limit: int) -> tuple[list[Todo], int]:
+    """See `PeopleTodos.ready_for`."""
+    ready: list[Todo] = []
+    total = 0
+    for (queue, assignee), priority in _bands(tx, caller, lanes_of(tx, caller, caller.queues)):
+        band = _band(caller, queue, assignee, priority)
+        total += tx.all("count_ready_in_band", **band)[0]["ready"]
+        ready += [todo_of(row) for row in tx.all("ready_in_band", **band, limit=limit)]
+    ready.sort(key=lambda todo: (-todo.priority, todo.ready_at_ms, todo.id))
+    return ready[:limit], total
+
+
+def lanes_of(tx: Transaction, caller: Caller, queues: Sequence[str]) -> list[Lane]:
+    """The lanes an endpoint may take from, paused queues left out."""
+    paused = {row["name"] for row in tx.all("paused_queues", workspace_id=caller.workspace_id)}
+    open_queues = [queue for queue in queues if caller.covers(queue) and queue not in paused]
+    return [(queue, assignee) for queue in open_queues for assignee in (None, caller.endpoint_id)]
+
+
+def is_paused(tx: Transaction, todo: Todo) -> bool:
+    """Whether the todo's queue hands nothing out."""
+    return any(
+        row["name"] == todo.queue for row in tx.all("paused_queues", workspace_id=todo.workspace_id)
+    )
+
+
+def endpoint_is_active(tx: Transaction, caller: Caller) -> bool:
+    """Whether endpoint and credential may still write."""
+    return (
+        tx.one(
+            "endpoint_is_active",
+            workspace_id=caller.workspace_id,
+            endpoint_id=caller.endpoint_id,
+            credential_id=caller.credential_id,
+        )
+        is not None
+    )
+
+
+def _next_ready(tx: Transaction, caller: Caller, lanes: list[Lane]) -> Row | None:
+    best: tuple[tuple[int, int, str], Row] | None = None
+    for queue, assignee in lanes:
+        below: int | None = MAX_PRIORITY + 1
+        while (below := _next_band(tx, caller, queue, assignee, below)) is not None:
+            if best is not None and -below > best[0][0]:
+                break
+            row = tx.one("next_in_band", **_band(caller, queue, assignee, below))
+            if row is not None:
+                rank = (-below, row["ready_at_ms"], row["id"])
+                best = (rank, row) if best is None or rank < best[0] else best
+                break
+    return None if best is None else best[1]
+
+
+def _next_ready_at(tx: Transaction, caller: Caller, lanes: list[Lane]) -> int | None:
+    times = [
+        tx.all("next_ready_at", **_band(caller, queue, assignee, priority))[0]["at_ms"]
+        for (queue, assignee), priority in _bands(tx, caller, lanes)
+    ]
+    return min((at_ms for at_ms in times if at_ms is not None), default=None)
+
+
+def _bands(tx: Transaction, caller: Caller, lanes: list[Lane]) -> Iterator[tuple[Lane, int]]:
+    for queue, assignee in lanes:
+        below: int | None = MAX_PRIORITY + 1
+        while (below := _next_band(tx, caller, queue, assignee, below)) is not None:
+            yield (queue, assignee), below
+
+
+def _next_band(
+    tx: Transaction, caller: Caller, queue: str, assignee: EndpointId | None, below: int
+) -> int | None:
+    row = tx.one(
+        "next_band",
+        workspace_id=caller.workspace_id,
+        queue=queue,
+        assignee_id=assignee,
+        below=below,
+    )
+    return None if row is None else row["priority"]
+
+
+def _band(
+    caller: Caller, queue: str, assignee: EndpointId | None, priority: int
+) -> dict[str, object]:
+    return {
+        "workspace_id": caller.workspace_id,
+        "queue": queue,
+        "assignee_id": assignee,
+        "priority": priority,
+    }
+
+
+def _lease(
+    tx: Transaction, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+) -> Todo | None:
+    row = tx.one(
+        "claim_if_ready",
+        todo_id=todo_id,
+        workspace_id=caller.workspace_id,
+        endpoint_id=caller.endpoint_id,
+        credential_id=caller.credential_id,
+        queues=json.dumps(caller.queues),
+        lease_ms=lease_ms,
+        token_hash=token_hash,
+    )
+    if row is None:
+        return None
+    todo = todo_of(row)
+    previous = tx.one("latest_attempt", todo_id=todo_id)
+    taken_over = previous is not None and previous["ended_at_ms"] is None
+    if taken_over:
+        tx.run(
+            "end_attempt",
+            todo_id=todo_id,
+            number=todo.attempt - 1,
+            outcome=Outcome.LAPSED,
+            summary=None,
+            digest=None,
+        )
+    tx.run(
+        "insert_attempt",
+        todo_id=todo_id,
+        number=todo.attempt,
+        holder_id=caller.endpoint_id,
+        holder_name=caller.slug,
+        token_hash=token_hash,
+    )
+    was = State.CLAIMED if taken_over else State.PENDING
+    write_event(tx, todo, Step.TAKEOVER if taken_over else Step.CLAIM, caller.actor, was)
+    return todo
+
+
+def _prior(tx: Transaction, todo: Todo) -> tuple[Attempt, ...]:
+    if todo.attempt == 1:
+        return ()
+    rows = tx.all("prior_attempts", todo_id=todo.id, number=todo.attempt)
+    return tuple(attempt_of(row) for row in rows)

@@ -1,0 +1,63 @@
+"""Attempt and event rows, written in the transaction of the change they tell of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from switchboard.domain.actor import Actor
+from switchboard.domain.todo import Outcome, State, Step, Todo
+from switchboard.stores.sqlite.connection import Transaction
+
+
+def write_event(
+    tx: Transaction,
+    todo: Todo,
+    step: Step,
+    actor: Actor,
+    was: State | None,
+    detail: str | None = None,
+) -> None:
+    """One line of the todo's history; `todo` as it stands after the step."""
+    tx.run(
+        "insert_event",
+        workspace_id=todo.workspace_id,
+        todo_id=todo.id,
+        step=step,
+        actor_kind=actor.kind,
+        actor_id=actor.id,
+        actor_name=actor.name,
+        from_state=was,
+        to_state=todo.state,
+        attempt=todo.attempt,
+        detail=detail,
+    )
+
+
+def end_attempt(
+    tx: Transaction,
+    todo: Todo,
+    outcome: Outcome,
+    *,
+    summary: str | None = None,
+    digest: bytes | None = None,
+) -> None:
+    """Close the todo's latest attempt, or change how a lapsed one ended."""
+    tx.run(
+        "end_attempt",
+        todo_id=todo.id,
+        number=todo.attempt,
+        outcome=outcome,
+        summary=summary,
+        digest=digest,
+    )
+
+
+def ending_digest(step: Step, *content: str | bool | int | None) -> bytes:
+    """What makes two endings "the same content": the step and everything that was said with it."""
+    return hashlib.sha256(json.dumps([step, *content]).encode("utf-8")).digest()
+
+
+def canonical_json(text: str | None) -> str | None:
+    """A JSON text with its keys in order, so that spelling does not make a difference."""
+    return None if text is None else json.dumps(json.loads(text), sort_keys=True)

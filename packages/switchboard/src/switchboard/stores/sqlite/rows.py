@@ -1,0 +1,164 @@
+"""Rows of the tables as the domain's values."""
+
+from __future__ import annotations
+
+import json
+from sqlite3 import Row
+
+from switchboard.domain.endpoint import (
+    Caller,
+    Endpoint,
+    EndpointId,
+    EndpointState,
+    Protocol,
+    Verb,
+)
+from switchboard.domain.queue import Queue, RingPolicy
+from switchboard.domain.todo import Attempt, Event, Outcome, State, Step, Todo, TodoId, Trust
+from switchboard.domain.workspace import Operator, PersonId, Role, WorkspaceId
+from switchboard.records import Session
+
+_STATES = {state.value: state for state in State}
+_TRUSTS = {trust.value: trust for trust in Trust}
+
+
+def todo_of(row: Row) -> Todo:
+    """A row of `todo`."""
+    return Todo(
+        id=TodoId(row["id"]),
+        workspace_id=WorkspaceId(row["workspace_id"]),
+        queue=row["queue"],
+        title=row["title"],
+        kind=row["kind"],
+        source=row["source"],
+        payload_json=row["payload_json"],
+        payload_bytes=row["payload_bytes"],
+        priority=row["priority"],
+        state=_STATES[row["state"]],
+        attempt=row["attempt"],
+        failures=row["failures"],
+        lapses=row["lapses"],
+        max_attempts=row["max_attempts"],
+        max_lapses=row["max_lapses"],
+        available_at_ms=row["available_at_ms"],
+        ready_at_ms=row["ready_at_ms"],
+        assignee_id=row["assignee_id"],
+        holder_id=row["holder_id"],
+        lease_expires_at_ms=row["lease_expires_at_ms"],
+        result_json=row["result_json"],
+        summary=row["summary"],
+        failure_reason=row["failure_reason"],
+        trust=_TRUSTS[row["trust"]],
+        person_id=row["person_id"],
+        parent_id=row["parent_id"],
+        idempotency_key=row["idempotency_key"],
+        rings=row["rings"],
+        created_at_ms=row["created_at_ms"],
+        updated_at_ms=row["updated_at_ms"],
+        ended_at_ms=row["ended_at_ms"],
+    )
+
+
+def attempt_of(row: Row) -> Attempt:
+    """A row of `attempt`, without its token's hash."""
+    return Attempt(
+        number=row["number"],
+        holder_id=row["holder_id"],
+        holder_name=row["holder_name"],
+        started_at_ms=row["started_at_ms"],
+        ended_at_ms=row["ended_at_ms"],
+        outcome=None if row["outcome"] is None else Outcome(row["outcome"]),
+        summary=row["summary"],
+        note=row["note"],
+    )
+
+
+def event_of(row: Row) -> Event:
+    """A row of `event`."""
+    return Event(
+        at_ms=row["at_ms"],
+        step=Step(row["step"]),
+        actor_kind=row["actor_kind"],
+        actor_name=row["actor_name"],
+        from_state=None if row["from_state"] is None else State(row["from_state"]),
+        to_state=State(row["to_state"]),
+        attempt=row["attempt"],
+        detail=row["detail"],
+    )
+
+
+def endpoint_of(row: Row) -> Endpoint:
+    """A row of `endpoint` with the prefix of its newest credential."""
+    return Endpoint(
+        id=EndpointId(row["id"]),
+        workspace_id=WorkspaceId(row["workspace_id"]),
+        slug=row["slug"],
+        agent=row["agent"],
+        queues=tuple(json.loads(row["queues"])),
+        verbs=tuple(Verb(verb) for verb in json.loads(row["verbs"])),
+        protocol=Protocol(row["protocol"]),
+        lease_ms=row["lease_ms"],
+        state=EndpointState(row["state"]),
+        credential_prefix=row["credential_prefix"],
+        created_at_ms=row["created_at_ms"],
+        expires_at_ms=row["expires_at_ms"],
+        ended_at_ms=row["ended_at_ms"],
+        last_seen_at_ms=row["last_seen_at_ms"],
+    )
+
+
+def caller_of(row: Row) -> Caller:
+    """A row of `caller_by_credential`; its end is the earlier of endpoint's and credential's."""
+    ends = [
+        at_ms
+        for at_ms in (row["expires_at_ms"], row["credential_expires_at_ms"])
+        if at_ms is not None
+    ]
+    return Caller(
+        endpoint_id=EndpointId(row["id"]),
+        workspace_id=WorkspaceId(row["workspace_id"]),
+        credential_id=row["credential_id"],
+        slug=row["slug"],
+        agent=row["agent"],
+        queues=tuple(json.loads(row["queues"])),
+        verbs=tuple(Verb(verb) for verb in json.loads(row["verbs"])),
+        protocol=Protocol(row["protocol"]),
+        lease_ms=row["lease_ms"],
+        expires_at_ms=min(ends, default=None),
+    )
+
+
+def session_of(row: Row) -> Session:
+    """A row of `session`."""
+    return Session(
+        id=row["id"],
+        endpoint_id=EndpointId(row["endpoint_id"]),
+        protocol_version=row["protocol_version"],
+        client_info_json=row["client_info_json"],
+        client_capabilities_json=row["client_capabilities_json"],
+        created_at_ms=row["created_at_ms"],
+        last_used_at_ms=row["last_used_at_ms"],
+    )
+
+
+def queue_of(row: Row) -> Queue:
+    """A row of `queue`."""
+    return Queue(
+        workspace_id=WorkspaceId(row["workspace_id"]),
+        name=row["name"],
+        paused=bool(row["paused"]),
+        ring=RingPolicy(row["ring"]),
+        created_at_ms=row["created_at_ms"],
+    )
+
+
+def operator_of(row: Row) -> Operator:
+    """A row of `operator_by_token`."""
+    return Operator(
+        token_id=row["token_id"],
+        token_name=row["token_name"],
+        person_id=PersonId(row["person_id"]),
+        person_name=row["person_name"],
+        workspace_id=WorkspaceId(row["workspace_id"]),
+        role=Role(row["role"]),
+    )

@@ -1,0 +1,3 @@
+-- An ended endpoint may no longer finish what was swept from it.
+UPDATE todo SET lease_token_hash = NULL, holder_id = NULL
+WHERE holder_id = :endpoint_id AND state = 'pending'

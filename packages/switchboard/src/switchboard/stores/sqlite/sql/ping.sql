@@ -1,0 +1,2 @@
+-- A read that touches the file. Rows: 1.
+SELECT count(*) AS workspaces FROM workspace

@@ -1,0 +1,334 @@
+"""The embedded ledger: one SQLite file, one writing thread, a few reading ones."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from switchboard.clock import Clock
+from switchboard.domain.actor import Actor
+from switchboard.domain.credential import RandomBytes
+from switchboard.domain.endpoint import Caller, Endpoint, EndpointId, Protocol
+from switchboard.domain.refusal import Refusal
+from switchboard.domain.todo import Todo, TodoId
+from switchboard.domain.workspace import WorkspaceId
+from switchboard.errors import StoreUnavailable
+from switchboard.records import (
+    Changed,
+    Claimed,
+    Created,
+    Ended,
+    NewEndpoint,
+    NewTodo,
+    NothingReady,
+    Session,
+    TodoFilter,
+    TodoHistory,
+    TodoRow,
+)
+from switchboard.stores.sqlite import claims, endings, endpoints, todos
+from switchboard.stores.sqlite.caches import ReadCache
+from switchboard.stores.sqlite.connection import Transaction
+from switchboard.stores.sqlite.people import SqlitePeople
+from switchboard.stores.sqlite.readers import Readers
+from switchboard.stores.sqlite.rows import caller_of, endpoint_of, session_of, todo_of
+from switchboard.stores.sqlite.writer import Writer
+
+SLICE = 500
+"""Rows of one bulk insert per batch, so that agents are served in between."""
+
+
+class SqliteStore(SqlitePeople):
+    """Implements `store.Store`. `on_fatal` is called once if the writer's thread ever ends."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock,
+        random_bytes: RandomBytes = secrets.token_bytes,
+        jitter: random.Random | None = None,
+        on_fatal: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(Writer(path, clock, on_fatal=on_fatal), Readers(path, clock))
+        self._clock = clock
+        self._jitter = jitter or random.Random(int.from_bytes(random_bytes(8), "big"))
+        self._callers: ReadCache[bytes, Caller] = ReadCache()
+        self._sessions: ReadCache[tuple[EndpointId, str], Session] = ReadCache()
+
+    async def start(self) -> None:
+        await self._writer.start()
+        self._readers.start()
+
+    async def stop(self) -> None:
+        await self._writer.stop()
+        self._readers.stop()
+
+    async def ping(self) -> None:
+        if self._writer.dead:
+            raise StoreUnavailable("the writer has died")
+        await self._readers.read(lambda tx: tx.one("ping"))
+
+    # Agents
+
+    async def claim_next_ready(
+        self, caller: Caller, queues: Sequence[str], lease_ms: int, token_hash: bytes
+    ) -> Claimed | NothingReady | Refusal:
+        return await self._write(
+            lambda tx: claims.claim_next_ready(tx, caller, queues, lease_ms, token_hash)
+        )
+
+    async def claim_if_ready(
+        self, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+    ) -> Claimed | Refusal:
+        return await self._write(
+            lambda tx: claims.claim_if_ready(tx, caller, todo_id, lease_ms, token_hash)
+        )
+
+    async def undo_claim(self, caller: Caller, todo_id: TodoId, token_hash: bytes) -> Todo | None:
+        return await self._write(lambda tx: claims.undo_claim(tx, caller, todo_id, token_hash))
+
+    async def heartbeat_if_held(
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        token_hash: bytes | None,
+        lease_ms: int,
+        note: str | None,
+    ) -> Changed | Refusal:
+        return await self._write(
+            lambda tx: endings.heartbeat_if_held(tx, caller, todo_id, token_hash, lease_ms, note)
+        )
+
+    async def complete_if_held(
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        token_hash: bytes | None,
+        result_json: str | None,
+        summary: str | None,
+    ) -> Changed | Refusal:
+        return await self._write(
+            lambda tx: endings.complete_if_held(
+                tx, caller, todo_id, token_hash, result_json, summary
+            )
+        )
+
+    async def fail_if_held(
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        token_hash: bytes | None,
+        reason: str | None,
+        summary: str | None,
+        retry: bool,
+    ) -> Changed | Refusal:
+        return await self._write(
+            lambda tx: endings.fail_if_held(
+                tx, caller, todo_id, token_hash, reason, summary, retry, self._jitter
+            )
+        )
+
+    async def release_if_held(
+        self, caller: Caller, todo_id: TodoId, token_hash: bytes | None, delay_ms: int
+    ) -> Changed | Refusal:
+        return await self._write(
+            lambda tx: endings.release_if_held(tx, caller, todo_id, token_hash, delay_ms)
+        )
+
+    async def list_in_scope(self, caller: Caller, wanted: TodoFilter) -> Sequence[TodoRow]:
+        if wanted.queues is None:
+            wanted = TodoFilter(caller.queues, wanted.states, wanted.limit, wanted.before_id)
+        return await self._readers.read(
+            lambda tx: todos.list_rows(tx, caller.workspace_id, wanted, caller)
+        )
+
+    async def todo_in_scope(self, caller: Caller, todo_id: TodoId) -> TodoHistory | None:
+        found = await self.todo(caller.workspace_id, todo_id)
+        return found if found is not None and caller.covers(found.todo.queue) else None
+
+    # People and the service itself
+
+    async def create_todos(
+        self, workspace_id: WorkspaceId, todos: Sequence[NewTodo], actor: Actor
+    ) -> Sequence[Created]:
+        created: list[Created] = []
+        for start in range(0, len(todos), SLICE):
+            part = todos[start : start + SLICE]
+            created += await self._write(partial(_create, workspace_id, part, actor))
+        return created
+
+    async def todo(self, workspace_id: WorkspaceId, todo_id: TodoId) -> TodoHistory | None:
+        return await self._readers.read(lambda tx: todos.history_of(tx, workspace_id, todo_id))
+
+    async def list_todos(self, workspace_id: WorkspaceId, wanted: TodoFilter) -> Sequence[TodoRow]:
+        return await self._readers.read(lambda tx: todos.list_rows(tx, workspace_id, wanted, None))
+
+    async def retry_if_failed(
+        self, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+    ) -> Changed | Refusal:
+        return await self._write(lambda tx: todos.retry_if_failed(tx, workspace_id, todo_id, actor))
+
+    async def cancel_if_live(
+        self, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+    ) -> Changed | Refusal:
+        return await self._write(lambda tx: todos.cancel_if_live(tx, workspace_id, todo_id, actor))
+
+    async def release_if_claimed(
+        self, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+    ) -> Changed | Refusal:
+        return await self._write(
+            lambda tx: todos.release_if_claimed(tx, workspace_id, todo_id, actor)
+        )
+
+    async def sweep_lapsed(self, limit: int) -> Sequence[Todo]:
+        return await self._write(lambda tx: claims.sweep_lapsed(tx, min(limit, SLICE)))
+
+    async def became_ready(self, after_ms: int, limit: int) -> tuple[Sequence[Todo], int]:
+        def look(tx: Transaction) -> tuple[list[Todo], int]:
+            rows = tx.all("became_ready", after_ms=after_ms, limit=limit)
+            return [todo_of(row) for row in rows], tx.now_ms
+
+        return await self._readers.read(look)
+
+    async def ready_for(self, caller: Caller, limit: int) -> tuple[Sequence[Todo], int]:
+        return await self._readers.read(lambda tx: claims.ready_for(tx, caller, limit))
+
+    async def count_ring(self, todo_id: TodoId) -> None:
+        await self._write(lambda tx: tx.run("count_ring", todo_id=todo_id))
+
+    # Endpoints and sessions
+
+    async def vend_endpoint(
+        self, workspace_id: WorkspaceId, new: NewEndpoint, actor: Actor
+    ) -> Endpoint:
+        return await self._write(lambda tx: endpoints.vend_endpoint(tx, workspace_id, new, actor))
+
+    async def endpoints(self, workspace_id: WorkspaceId) -> Sequence[Endpoint]:
+        return await self._readers.read(
+            lambda tx: [endpoint_of(row) for row in tx.all("endpoints", workspace_id=workspace_id)]
+        )
+
+    async def endpoint(self, workspace_id: WorkspaceId, slug: str) -> Endpoint | None:
+        return await self._readers.read(
+            lambda tx: endpoints.endpoint_by_slug(tx, workspace_id, slug)
+        )
+
+    async def set_endpoint_if_active(
+        self,
+        workspace_id: WorkspaceId,
+        slug: str,
+        actor: Actor,
+        *,
+        protocol: Protocol | None = None,
+        lease_ms: int | None = None,
+    ) -> Endpoint | Refusal:
+        def change(tx: Transaction) -> Endpoint | Refusal:
+            tx.after_commit.append(self._callers.clear)
+            return endpoints.set_endpoint_if_active(tx, workspace_id, slug, protocol, lease_ms)
+
+        return await self._write(change)
+
+    async def revoke_endpoint_if_active(
+        self, workspace_id: WorkspaceId, slug: str, actor: Actor
+    ) -> Ended | Refusal:
+        def revoke(tx: Transaction) -> Ended | Refusal:
+            tx.after_commit.append(self._forget_endpoints)
+            return endpoints.revoke_endpoint_if_active(tx, workspace_id, slug, actor)
+
+        return await self._write(revoke)
+
+    async def expire_endpoints(self, limit: int) -> Sequence[Ended]:
+        def expire(tx: Transaction) -> list[Ended]:
+            ended = endpoints.expire_endpoints(tx, limit)
+            if ended:
+                tx.after_commit.append(self._forget_endpoints)
+            return ended
+
+        return await self._write(expire)
+
+    async def next_expiry_ms(self) -> int | None:
+        return await self._readers.read(lambda tx: tx.all("next_expiry")[0]["at_ms"])
+
+    async def caller_by_credential(self, credential_hash: bytes) -> Caller | None:
+        kept = self._callers.get(credential_hash)
+        if kept is None:
+            generation = self._callers.generation
+            row = await self._readers.read(
+                lambda tx: tx.one("caller_by_credential", hash=credential_hash)
+            )
+            if row is None:
+                return None
+            kept = caller_of(row)
+            self._callers.keep(credential_hash, kept, generation)
+        over = kept.expires_at_ms is not None and kept.expires_at_ms <= self._clock.now_ms()
+        return None if over else kept
+
+    async def stamp_last_seen(self, seen: Sequence[tuple[EndpointId, int]]) -> None:
+        def stamp(tx: Transaction) -> None:
+            for endpoint_id, at_ms in seen:
+                tx.run("stamp_last_seen", endpoint_id=endpoint_id, at_ms=at_ms)
+
+        if seen:
+            await self._write(stamp)
+
+    async def open_session(self, session: Session, keep: int) -> Sequence[str]:
+        def begin(tx: Transaction) -> list[str]:
+            ended = endpoints.open_session(tx, session, keep)
+            if ended:
+                tx.after_commit.append(self._sessions.clear)
+            return ended
+
+        return await self._write(begin)
+
+    async def session(self, endpoint_id: EndpointId, session_id: str) -> Session | None:
+        key = (endpoint_id, session_id)
+        kept = self._sessions.get(key)
+        if kept is None:
+            generation = self._sessions.generation
+            row = await self._readers.read(
+                lambda tx: tx.one("session", session_id=session_id, endpoint_id=endpoint_id)
+            )
+            if row is None:
+                return None
+            kept = session_of(row)
+            self._sessions.keep(key, kept, generation)
+        return kept
+
+    async def close_session(self, endpoint_id: EndpointId, session_id: str) -> bool:
+        def close(tx: Transaction) -> bool:
+            tx.after_commit.append(self._sessions.clear)
+            row = tx.one("delete_session", session_id=session_id, endpoint_id=endpoint_id)
+            return row is not None
+
+        return await self._write(close)
+
+    async def touch_sessions(self, used: Sequence[tuple[str, int]]) -> None:
+        def touch(tx: Transaction) -> None:
+            for session_id, at_ms in used:
+                tx.run("touch_session", session_id=session_id, at_ms=at_ms)
+
+        if used:
+            await self._write(touch)
+
+    async def close_idle_sessions(self, idle_ms: int) -> Sequence[str]:
+        def close(tx: Transaction) -> list[str]:
+            closed = [row["id"] for row in tx.all("delete_idle_sessions", idle_ms=idle_ms)]
+            if closed:
+                tx.after_commit.append(self._sessions.clear)
+            return closed
+
+        return await self._write(close)
+
+    def _forget_endpoints(self) -> None:
+        self._callers.clear()
+        self._sessions.clear()
+
+
+def _create(
+    workspace_id: WorkspaceId, part: Sequence[NewTodo], actor: Actor, tx: Transaction
+) -> list[Created]:
+    return todos.create_todos(tx, workspace_id, part, actor)

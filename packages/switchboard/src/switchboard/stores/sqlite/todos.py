@@ -1,0 +1,145 @@
+"""What people do with todos: add, look, list, retry, cancel, take from a holder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from switchboard.domain.actor import Actor
+from switchboard.domain.endpoint import Caller
+from switchboard.domain.refusal import Code, Reason, Refusal
+from switchboard.domain.todo import LIVE, Outcome, State, Step, Todo, TodoId
+from switchboard.domain.workspace import WorkspaceId
+from switchboard.records import Changed, Created, NewTodo, TodoFilter, TodoHistory, TodoRow
+from switchboard.stores.sqlite.connection import Transaction
+from switchboard.stores.sqlite.history import end_attempt, write_event
+from switchboard.stores.sqlite.rows import attempt_of, event_of, todo_of
+
+AFTER_EVERY_ID = "~"
+"""Sorts after each identifier: where a list begins that goes from new to old."""
+
+
+def create_todos(
+    tx: Transaction, workspace_id: WorkspaceId, todos: Sequence[NewTodo], actor: Actor
+) -> list[Created]:
+    """See `PeopleTodos.create_todos`."""
+    for queue in {todo.queue for todo in todos}:
+        tx.run("insert_queue", workspace_id=workspace_id, name=queue)
+    return [_create(tx, workspace_id, new, actor) for new in todos]
+
+
+def _create(tx: Transaction, workspace_id: WorkspaceId, new: NewTodo, actor: Actor) -> Created:
+    row = tx.one("insert_todo_unless_key_lives", workspace_id=workspace_id, **asdict(new))
+    if row is not None:
+        todo = todo_of(row)
+        write_event(tx, todo, Step.CREATE, actor, None)
+        return Created(todo, created=True)
+    row = tx.one(
+        "todo_by_live_key",
+        workspace_id=workspace_id,
+        queue=new.queue,
+        key_space=new.key_space,
+        idempotency_key=new.idempotency_key,
+    )
+    assert row is not None, "an insert without effect has met a live key"
+    return Created(todo_of(row), created=False)
+
+
+def history_of(tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId) -> TodoHistory | None:
+    """See `PeopleTodos.todo`."""
+    row = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=workspace_id)
+    if row is None:
+        return None
+    return TodoHistory(
+        todo_of(row),
+        tuple(attempt_of(attempt) for attempt in tx.all("attempts", todo_id=todo_id)),
+        tuple(event_of(event) for event in tx.all("events", todo_id=todo_id)),
+    )
+
+
+def list_rows(
+    tx: Transaction, workspace_id: WorkspaceId, wanted: TodoFilter, caller: Caller | None
+) -> list[TodoRow]:
+    """Newest first, merged from one index range per queue and state."""
+    queues = tx.all("queues", workspace_id=workspace_id)
+    paused = {row["name"] for row in queues if row["paused"]}
+    names = wanted.queues if wanted.queues is not None else [row["name"] for row in queues]
+    if caller is not None:
+        names = [name for name in names if caller.covers(name)]
+    rows = [
+        row
+        for name in dict.fromkeys(names)
+        for state in dict.fromkeys(wanted.states)
+        for row in tx.all(
+            "list_todos",
+            workspace_id=workspace_id,
+            queue=name,
+            state=state,
+            before_id=wanted.before_id or AFTER_EVERY_ID,
+            limit=wanted.limit + 1,
+        )
+    ]
+    rows.sort(key=lambda row: row["id"], reverse=True)
+    todos = [todo_of(row) for row in rows[: wanted.limit + 1]]
+    return [TodoRow(todo, _claimable(todo, caller, tx.now_ms, paused)) for todo in todos]
+
+
+def _claimable(todo: Todo, caller: Caller | None, now_ms: int, paused: set[str]) -> bool:
+    takers = (None, caller.endpoint_id) if caller is not None else (None, todo.assignee_id)
+    below_cap = todo.state is State.PENDING or todo.lapses + 1 < todo.max_lapses
+    return (
+        todo.state in LIVE
+        and todo.ready_at_ms <= now_ms
+        and todo.queue not in paused
+        and todo.assignee_id in takers
+        and below_cap
+    )
+
+
+def retry_if_failed(
+    tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+) -> Changed | Refusal:
+    """See `PeopleTodos.retry_if_failed`."""
+    row = tx.one("retry_if_failed", todo_id=todo_id, workspace_id=workspace_id)
+    if row is None:
+        return _person_refused(tx, workspace_id, todo_id)
+    todo = todo_of(row)
+    write_event(tx, todo, Step.RETRY, actor, State.FAILED)
+    return Changed(todo)
+
+
+def cancel_if_live(
+    tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+) -> Changed | Refusal:
+    """See `PeopleTodos.cancel_if_live`."""
+    before = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=workspace_id)
+    row = tx.one("cancel_if_live", todo_id=todo_id, workspace_id=workspace_id)
+    if row is None or before is None:
+        return _person_refused(tx, workspace_id, todo_id)
+    todo = todo_of(row)
+    was = State(before["state"])
+    if was is State.CLAIMED:
+        end_attempt(tx, todo, Outcome.CANCELLED)
+    write_event(tx, todo, Step.CANCEL, actor, was)
+    return Changed(todo)
+
+
+def release_if_claimed(
+    tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId, actor: Actor
+) -> Changed | Refusal:
+    """See `PeopleTodos.release_if_claimed`."""
+    row = tx.one("release_if_claimed", todo_id=todo_id, workspace_id=workspace_id)
+    if row is None:
+        return _person_refused(tx, workspace_id, todo_id)
+    todo = todo_of(row)
+    end_attempt(tx, todo, Outcome.RELEASED)
+    write_event(tx, todo, Step.RELEASE, actor, State.CLAIMED)
+    return Changed(todo)
+
+
+def _person_refused(tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId) -> Refusal:
+    row = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=workspace_id)
+    if row is None:
+        return Refusal(Code.NOT_FOUND)
+    reasons = {State.DONE: Reason.ALREADY_DONE, State.CANCELLED: Reason.CANCELLED}
+    return Refusal(Code.CONFLICT, reasons.get(State(row["state"])))

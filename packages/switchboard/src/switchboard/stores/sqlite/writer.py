@@ -1,0 +1,257 @@
+"""The one writer: a thread that carries out changes in batches, one commit a batch.
+
+A batch is BEGIN IMMEDIATE, each change in a savepoint, one COMMIT; the callers are told in one
+step of the event loop. Committing many changes with one sync is what makes durable writes cheap.
+
+Nobody of a batch is acknowledged unless its commit went through: a full disk or an interrupt
+rolls the whole transaction back, the changes that looked done included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from switchboard.clock import Clock
+from switchboard.errors import StoreUnavailable
+from switchboard.stores.sqlite.connection import Transaction, connect, migrate, translated
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+MAX_BATCH = 256
+SUBMIT_BOUND_S = 10.0
+"""How long a caller waits for its change. After that it is told `unavailable`."""
+STOP_BOUND_S = 15.0
+
+Work = Callable[[Transaction], Any]
+
+
+class _Item:
+    """One change on its way. Whoever empties `_unclaimed` decides: taken up, or abandoned."""
+
+    __slots__ = ("_unclaimed", "future", "work")
+
+    def __init__(self, work: Work, future: asyncio.Future[Any]) -> None:
+        self.work = work
+        self.future = future
+        self._unclaimed = [None]
+
+    def take(self) -> bool:
+        """Win the item, once: list.pop is atomic between threads."""
+        try:
+            self._unclaimed.pop()
+        except IndexError:
+            return False
+        return True
+
+    def expire(self) -> None:
+        self.take()
+        if not self.future.done():
+            self.future.set_exception(StoreUnavailable("the writer did not come to it in time"))
+
+
+@dataclass(slots=True)
+class _Outcome:
+    item: _Item
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """Owns the writing connection and its thread. `submit` belongs to one event loop."""
+
+    def __init__(
+        self, path: Path, clock: Clock, *, on_fatal: Callable[[], None] | None = None
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._on_fatal = on_fatal
+        self._items: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._stopping = True
+        self.dead = False
+        self.batches = 0
+
+    async def start(self) -> None:
+        """Open, migrate, and begin. Raises what `migrate` raises, and `StoreUnavailable`."""
+        self._loop = asyncio.get_running_loop()
+        self._connection = await self._loop.run_in_executor(None, self._open)
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Take nothing new, finish what was submitted, close. Safe twice and before start."""
+        self._stopping = True
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._items.put(None)
+        await asyncio.get_running_loop().run_in_executor(None, thread.join, STOP_BOUND_S)
+
+    async def submit(self, work: Callable[[Transaction], T]) -> T:
+        """Carry out `work` in a transaction and return its value once that is durable.
+
+        A caller cancelled before the writer took its change up has changed nothing.
+        """
+        loop = asyncio.get_running_loop()
+        if self._stopping or self.dead:
+            raise StoreUnavailable("the store is stopping")
+        item = _Item(work, loop.create_future())
+        timer = loop.call_later(SUBMIT_BOUND_S, item.expire)
+        self._items.put(item)
+        try:
+            return await item.future
+        finally:
+            timer.cancel()
+            item.take()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            connection = connect(self._path)
+            try:
+                migrate(connection)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+        except sqlite3.DatabaseError as raised:
+            raise translated(raised) from raised
+
+    # On the thread
+
+    def _run(self) -> None:
+        assert self._connection is not None
+        try:
+            while self._serve_batch(self._connection):
+                pass
+        except BaseException:
+            _log.critical("writer_died", exc_info=True)
+            self.dead = True
+            self._fail_queued()
+            if self._on_fatal is not None and self._loop is not None:
+                self._loop.call_soon_threadsafe(self._on_fatal)
+        finally:
+            self._connection.close()
+
+    def _serve_batch(self, connection: sqlite3.Connection) -> bool:
+        """Carry out what waits, up to a batch. False: the stop marker was met."""
+        self._assert_own_thread()
+        items, goes_on = self._next_items()
+        taken = [item for item in items if item.take()]
+        if taken:
+            outcomes, after = self._commit(connection, taken)
+            self.batches += 1
+            self._tell(outcomes, after)
+        return goes_on
+
+    def _next_items(self) -> tuple[list[_Item], bool]:
+        first = self._items.get()
+        if first is None:
+            return [], False
+        items = [first]
+        while len(items) < MAX_BATCH:
+            try:
+                item = self._items.get_nowait()
+            except queue.Empty:
+                break
+            if item is None:
+                return items, False
+            items.append(item)
+        return items, True
+
+    def _commit(
+        self, connection: sqlite3.Connection, items: list[_Item]
+    ) -> tuple[list[_Outcome], list[Callable[[], None]]]:
+        transaction = Transaction(connection, self._clock.now_ms())
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            outcomes = [self._carry_out(connection, transaction, item) for item in items]
+            connection.execute("COMMIT")
+        except sqlite3.Error as raised:
+            _log.error("batch_lost", exc_info=raised)
+            self._roll_back(connection)
+            error = translated(raised)
+            lost = StoreUnavailable(str(error))
+            lost.__cause__ = raised
+            return [_Outcome(item, error=lost) for item in items], []
+        return outcomes, transaction.after_commit
+
+    def _carry_out(
+        self, connection: sqlite3.Connection, transaction: Transaction, item: _Item
+    ) -> _Outcome:
+        told = len(transaction.after_commit)
+        connection.execute("SAVEPOINT item")
+        try:
+            value = item.work(transaction)
+        except Exception as raised:
+            # A full disk or an interrupt ends the transaction itself; then the batch is lost.
+            if not connection.in_transaction:
+                if isinstance(raised, sqlite3.Error):
+                    raise
+                raise sqlite3.OperationalError("the transaction is gone") from raised
+            connection.execute("ROLLBACK TO item")
+            connection.execute("RELEASE item")
+            del transaction.after_commit[told:]
+            return _Outcome(item, error=_as_told(raised))
+        connection.execute("RELEASE item")
+        return _Outcome(item, value)
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:
+            try:
+                connection.execute("ROLLBACK")
+            except sqlite3.Error:
+                _log.exception("rollback_failed")
+
+    def _tell(self, outcomes: list[_Outcome], after: list[Callable[[], None]]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(_resolve, outcomes, after)
+        except RuntimeError:
+            _log.warning("loop_closed_before_outcome")
+
+    def _fail_queued(self) -> None:
+        outcomes: list[_Outcome] = []
+        while True:
+            try:
+                item = self._items.get_nowait()
+            except queue.Empty:
+                break
+            if item is not None and item.take():
+                outcomes.append(_Outcome(item, error=StoreUnavailable("the writer has died")))
+        self._tell(outcomes, [])
+
+    def _assert_own_thread(self) -> None:
+        assert threading.current_thread().name == "sqlite-writer", "only the writer thread writes"
+
+
+def _as_told(raised: Exception) -> Exception:
+    if isinstance(raised, sqlite3.Error):
+        error = translated(raised)
+        error.__cause__ = raised
+        return error
+    return raised
+
+
+def _resolve(outcomes: list[_Outcome], after: list[Callable[[], None]]) -> None:
+    for step in after:
+        step()
+    for outcome in outcomes:
+        future = outcome.item.future
+        if future.done():
+            continue
+        if outcome.error is None:
+            future.set_result(outcome.value)
+        else:
+            future.set_exception(outcome.error)
