@@ -138,9 +138,9 @@ class Writer:
         except BaseException:
             _log.critical("writer_died", exc_info=True)
             self.dead = True
-            self._fail_queued()
             if self._on_fatal is not None and self._loop is not None:
                 self._loop.call_soon_threadsafe(self._on_fatal)
+            self._fail_queued()
         finally:
             self._connection.close()
 
