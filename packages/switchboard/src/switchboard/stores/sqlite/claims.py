@@ -235,7 +235,7 @@ def _lease(
     if row is None:
         return None
     todo = todo_of(row)
-    previous = tx.one("latest_attempt", todo_id=todo_id)
+    previous = tx.one("latest_attempt", todo_id=todo_id) if todo.attempt > 1 else None
     taken_over = previous is not None and previous["ended_at_ms"] is None
     if taken_over:
         tx.run(

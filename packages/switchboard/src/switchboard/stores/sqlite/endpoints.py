@@ -113,11 +113,12 @@ def _end(
     for todo in released:
         end_attempt(tx, todo, Outcome.REVOKED)
         write_event(tx, todo, Step.REVOKE, actor, State.CLAIMED)
-    tx.run("forget_swept_of_endpoint", endpoint_id=endpoint_id)
+    ended = _endpoint(tx, endpoint_id)
+    tx.run("forget_swept_of_endpoint", workspace_id=ended.workspace_id, endpoint_id=endpoint_id)
     failed = _fail_assigned(tx, endpoint_id, actor)
     gone = {todo.id for todo in failed}
     return Ended(
-        _endpoint(tx, endpoint_id),
+        ended,
         tuple(todo for todo in released if todo.id not in gone),
         tuple(failed),
         len(sessions),

@@ -131,11 +131,11 @@ CREATE INDEX todo_leases ON todo (lease_expires_at_ms) WHERE lease_expires_at_ms
 -- serves became_ready
 CREATE INDEX todo_due ON todo (available_at_ms) WHERE state = 'pending';
 
--- serves the lists
-CREATE INDEX todo_listed ON todo (workspace_id, queue, state, id);
+-- serve the lists; a claim touches neither
+CREATE INDEX todo_live ON todo (workspace_id, queue, id) WHERE ended_at_ms IS NULL;
+CREATE INDEX todo_ended ON todo (workspace_id, queue, state, id) WHERE ended_at_ms IS NOT NULL;
 
 -- serves the end of an endpoint
-CREATE INDEX todo_held ON todo (holder_id) WHERE holder_id IS NOT NULL;
 CREATE INDEX todo_assigned ON todo (assignee_id) WHERE ended_at_ms IS NULL AND assignee_id IS NOT NULL;
 
 -- decides create_todo: one live todo per key

@@ -71,7 +71,7 @@ def list_rows(
         for name in dict.fromkeys(names)
         for state in dict.fromkeys(wanted.states)
         for row in tx.all(
-            "list_todos",
+            "list_live" if state in LIVE else "list_ended",
             workspace_id=workspace_id,
             queue=name,
             state=state,

@@ -2,5 +2,5 @@
 UPDATE todo
 SET state = 'pending', lease_expires_at_ms = NULL, lease_token_hash = NULL, holder_id = NULL,
     available_at_ms = :now_ms, ready_at_ms = :now_ms, updated_at_ms = :now_ms
-WHERE holder_id = :endpoint_id AND state = 'claimed'
+WHERE lease_expires_at_ms IS NOT NULL AND holder_id = :endpoint_id
 RETURNING *
