@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from switchboard.cli import config, endpoint, queue, todo, version
+from switchboard.cli import config, endpoint, queue, serve, todo, version
 from switchboard.cli.exit_code import ExitCode
 from switchboard.errors import SettingsError, SwitchboardError
 
@@ -18,6 +18,7 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+application.command("serve")(serve.serve)
 application.add_typer(endpoint.commands, name="endpoint")
 application.add_typer(todo.commands, name="todo")
 application.add_typer(queue.commands, name="queue")
