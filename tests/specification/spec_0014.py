@@ -55,36 +55,24 @@ SPEC_0014: tuple[Requirement, ...] = (
         "channel-command-gone", "Scenario: `switchboard channel` fails as an unknown command"
     ),
     # --- the bearer
-    _bearer.deferred(
-        "required", "Each method under /mcp/ wants an Authorization: Bearer header", NOT_SHOWN
-    ),
+    _bearer.done("required", "Each method under /mcp/ wants an Authorization: Bearer header"),
     _bearer.done("resolved-by-hash", "The credential is found by its hash, never stored in plain"),
-    _bearer.deferred("missing", "Without a credential the answer is 401", NOT_SHOWN),
-    _bearer.deferred(
-        "unknown", "With a credential that nobody was given the answer is 401", NOT_SHOWN
+    _bearer.done("missing", "Without a credential the answer is 401"),
+    _bearer.done("unknown", "With a credential that nobody was given the answer is 401"),
+    _bearer.done("other-endpoint", "A good credential on another endpoint's path gets 403"),
+    _bearer.done("revoked", "A revoked endpoint's credential gets 401"),
+    _bearer.done(
+        "revoked-no-hint", "A revoked slug and one that never was are answered byte for byte alike"
     ),
-    _bearer.deferred(
-        "other-endpoint", "A good credential on another endpoint's path gets 403", NOT_SHOWN
-    ),
-    _bearer.deferred("revoked", "A revoked endpoint's credential gets 401", NOT_SHOWN),
-    _bearer.deferred(
-        "revoked-no-hint",
-        "A revoked slug and one that never was are answered byte for byte alike",
-        NOT_SHOWN,
-    ),
-    _bearer.deferred("url-alone", "Knowing the URL opens nothing", NOT_SHOWN),
-    _bearer.deferred(
-        "last-seen", "An admitted request moves the endpoint's last-seen time", NOT_SHOWN
-    ),
-    _bearer.deferred(
+    _bearer.done("url-alone", "Knowing the URL opens nothing"),
+    _bearer.done("last-seen", "An admitted request moves the endpoint's last-seen time"),
+    _bearer.done(
         "revocation-stops-calls",
         "Scenario: after revocation tools/list gets 401 and the call is not processed",
-        NOT_SHOWN,
     ),
-    _bearer.deferred(
+    _bearer.done(
         "mismatch-runs-nothing",
         "Scenario: agent A's credential at agent B's path gets 403 and no tool runs",
-        NOT_SHOWN,
     ),
     # --- the tools
     _tools.done("five-verbs", "list_todos, claim, complete, fail and heartbeat are served"),
@@ -102,13 +90,9 @@ SPEC_0014: tuple[Requirement, ...] = (
     _tools.deferred(
         "advertised-by-allowlist", "tools/list names only the verbs in the allowlist", NOT_SHOWN
     ),
-    _tools.deferred(
-        "verb-enforced", "A call of a verb outside the allowlist is a scope error", NOT_SHOWN
-    ),
-    _tools.deferred(
-        "queue-enforced", "A call on a queue outside the scope is a scope error", NOT_SHOWN
-    ),
-    _tools.deferred("refused-before-store", "Scope is judged before the store is asked", NOT_SHOWN),
+    _tools.done("verb-enforced", "A call of a verb outside the allowlist is a scope error"),
+    _tools.done("queue-enforced", "A call on a queue outside the scope is a scope error"),
+    _tools.done("refused-before-store", "Scope is judged before the store is asked"),
     _tools.deferred("out-of-scope-no-effect", "A call out of scope changes nothing", NOT_SHOWN),
     _tools.done(
         "lifecycle-is-the-queues",
@@ -220,12 +204,10 @@ SPEC_0014: tuple[Requirement, ...] = (
         NOT_SHOWN,
     ),
     # --- routes and secrets
-    _routes.deferred("post", "POST carries requests, with a bearer", NOT_SHOWN),
-    _routes.deferred("get", "GET opens the notification stream, with a bearer", NOT_SHOWN),
-    _routes.deferred("delete", "DELETE ends the session, with a bearer", NOT_SHOWN),
-    _routes.deferred(
-        "none-public", "No path under /mcp/ answers anything but 401 without a bearer", NOT_SHOWN
-    ),
+    _routes.done("post", "POST carries requests, with a bearer"),
+    _routes.done("get", "GET opens the notification stream, with a bearer"),
+    _routes.done("delete", "DELETE ends the session, with a bearer"),
+    _routes.done("none-public", "No path under /mcp/ answers anything but 401 without a bearer"),
     _secrets.deferred(
         "plain-http-behind-proxy",
         "The service speaks plain HTTP on loopback by default and leaves TLS to the proxy",
@@ -237,30 +219,20 @@ SPEC_0014: tuple[Requirement, ...] = (
         NOT_SHOWN,
     ),
     # --- security
-    _security.deferred("no-anonymous", "There is no anonymous MCP operation", NOT_SHOWN),
-    _security.deferred(
-        "cookies-carry-nothing", "A board session's cookie opens nothing under /mcp/", NOT_SHOWN
+    _security.done("no-anonymous", "There is no anonymous MCP operation"),
+    _security.done("cookies-carry-nothing", "A board session's cookie opens nothing under /mcp/"),
+    _security.done("rate-per-endpoint", "Each endpoint has its own token bucket"),
+    _security.done("rate-covers-posts", "POSTs beyond the bucket get 429"),
+    _security.done("rate-covers-streams", "Opening streams beyond the bucket gets 429"),
+    _security.done("nosniff", "Every MCP answer says X-Content-Type-Options: nosniff"),
+    _security.done("no-store", "Every MCP answer says Cache-Control: no-store"),
+    _security.done(
+        "html-headers-kept", "The headers that protect pages are as strong here as elsewhere"
     ),
-    _security.deferred("rate-per-endpoint", "Each endpoint has its own token bucket", NOT_SHOWN),
-    _security.deferred("rate-covers-posts", "POSTs beyond the bucket get 429", NOT_SHOWN),
-    _security.deferred(
-        "rate-covers-streams", "Opening streams beyond the bucket gets 429", NOT_SHOWN
+    _security.done("body-limit", "A body of 1 MiB passes, one byte more gets 413"),
+    _security.done(
+        "body-limit-before-parsing", "An oversized body is refused before JSON is parsed"
     ),
-    _security.deferred(
-        "nosniff", "Every MCP answer says X-Content-Type-Options: nosniff", NOT_SHOWN
-    ),
-    _security.deferred("no-store", "Every MCP answer says Cache-Control: no-store", NOT_SHOWN),
-    _security.deferred(
-        "html-headers-kept",
-        "The headers that protect pages are as strong here as elsewhere",
-        NOT_SHOWN,
-    ),
-    _security.deferred("body-limit", "A body of 1 MiB passes, one byte more gets 413", NOT_SHOWN),
-    _security.deferred(
-        "body-limit-before-parsing", "An oversized body is refused before JSON is parsed", NOT_SHOWN
-    ),
-    _security.deferred(
-        "csrf-by-construction", "Cookies are ignored: the bearer alone acts", NOT_SHOWN
-    ),
-    _security.deferred("no-redirects", "Nothing under /mcp/ answers with a redirect", NOT_SHOWN),
+    _security.done("csrf-by-construction", "Cookies are ignored: the bearer alone acts"),
+    _security.done("no-redirects", "Nothing under /mcp/ answers with a redirect"),
 )

@@ -21,6 +21,7 @@ from switchboard.records import Session
 from switchboard.service.leases import Leases
 from switchboard.service.waiting import WaitingRoom
 from switchboard.store import Store
+from tests.specification import requirement
 
 SECRET = mint_credential(secrets.token_bytes)
 CALLER = Caller(
@@ -153,6 +154,11 @@ async def test_a_session_announces_channels_and_lists_exactly_the_granted_verbs(
     await client.surface.stop()
 
 
+@requirement(
+    "SPEC-0014/tools/refused-before-store",
+    "SPEC-0014/tools/verb-enforced",
+    "SPEC-0014/tools/queue-enforced",
+)
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
