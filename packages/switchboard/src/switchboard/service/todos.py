@@ -91,14 +91,14 @@ class Todos:
     async def create_many(
         self, workspace_id: WorkspaceId, drafts: Sequence[TodoDraft], origin: Origin
     ) -> Sequence[Created] | Refusal:
-        """Add todos, all or none."""
+        """Add todos, all or none. Of several, a fault names the todo too: `todos.3.title`."""
         if not 0 < len(drafts) <= MAX_BULK:
             return invalid("todos")
         rows: list[NewTodo] = []
-        for draft in drafts:
+        for index, draft in enumerate(drafts):
             row = self._checked(draft, origin)
             if isinstance(row, Refusal):
-                return row
+                return row if len(drafts) == 1 else invalid(f"todos.{index}.{row.field}")
             rows.append(row)
         created = await self._store.create_todos(workspace_id, rows, origin.actor)
         for one in created:
