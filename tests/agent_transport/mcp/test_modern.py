@@ -104,6 +104,19 @@ async def test_a_named_client_is_sent_back_to_a_session_and_others_are_served() 
         assert (await exchange(fixture.port, raw("server/discover"))).status == 200
 
 
+async def test_a_version_that_nobody_serves_is_answered_with_the_versions_of_discovery() -> None:
+    async with serving() as fixture:
+        found = await exchange(fixture.port, raw("server/discover"))
+        later = raw(
+            "server/discover",
+            meta=envelope(version="2027-01-01"),
+            headers={"MCP-Protocol-Version": "2027-01-01"},
+        )
+        refused = (await exchange(fixture.port, later)).json["error"]["data"]
+        assert refused["supported"] == found.json["result"]["supportedVersions"]
+        assert refused["requested"] == "2027-01-01"
+
+
 async def test_a_listener_is_acknowledged_and_ended_with_a_result_at_drain() -> None:
     async with serving() as fixture:
         reader, writer = await asyncio.open_connection("127.0.0.1", fixture.port)

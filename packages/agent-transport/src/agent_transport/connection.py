@@ -164,6 +164,10 @@ class BoundedConnection(HttpToolsProtocol):
         self._due_at_s = None
         self._head_bytes = 0
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # The parser leaves whitespace after a value; RFC 9110 §5.5 excludes it.
+        super().on_header(name, value.rstrip(b" \t"))
+
     def on_headers_complete(self) -> None:
         if self._is_head_too_heavy():
             raise _TooHeavy

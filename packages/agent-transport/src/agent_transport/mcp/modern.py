@@ -27,11 +27,10 @@ from mcp_types import (
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from agent_transport.mcp.wire import SESSION_VERSIONS, Fault, Headers, Inbound, accepts
+from agent_transport.mcp.wire import Fault, Headers, Inbound, accepts
 
 LISTEN = "subscriptions/listen"
 _HANDSHAKE = frozenset(version.encode("ascii") for version in HANDSHAKE_PROTOCOL_VERSIONS)
-_ALL_VERSIONS = [*reversed(MODERN_PROTOCOL_VERSIONS), *SESSION_VERSIONS]
 
 
 def is_modern(lines: Mapping[bytes, bytes]) -> bool:
@@ -121,7 +120,8 @@ def _param_rejection(
 
 
 def _unsupported(inbound: Inbound, requested: str) -> Fault:
-    data = {"supported": _ALL_VERSIONS, "requested": requested}
+    # The versions that `server/discover` names: session versions are negotiated by initialize.
+    data = {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": requested}
     message = "Unsupported protocol version"
     return Fault(400, UNSUPPORTED_PROTOCOL_VERSION, message, inbound.request_id, data)
 
