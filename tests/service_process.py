@@ -107,8 +107,7 @@ async def serving(
             cwd=directory,
         )
     try:
-        ready = await _read_ready(process)
-        yield ServiceProcess(process, data_dir, log_path, ready["url"])
+        yield ServiceProcess(process, data_dir, log_path, await _read_url(process))
     finally:
         if process.returncode is None:
             process.kill()
@@ -131,16 +130,16 @@ async def run_command(*arguments: str, stdin: bytes = b"") -> tuple[int, str, st
     return process.returncode, out.decode(), err.decode()
 
 
-async def _read_ready(process: asyncio.subprocess.Process) -> dict[str, Any]:
-    """The document that `serve --json` prints once requests are served."""
+async def _read_url(process: asyncio.subprocess.Process) -> str:
+    """The local URL in the document that `serve --json` prints once requests are served."""
     assert process.stdout is not None
     async with asyncio.timeout(BOUND_S):
         text = await process.stdout.readuntil(b"}")
-    ready: dict[str, Any] = json.loads(text)
+    url: str = json.loads(text)["local_url"]
     async with httpx.AsyncClient(trust_env=False, timeout=BOUND_S) as client:
-        answer = await client.get(f"{ready['url']}/readyz")
+        answer = await client.get(f"{url}/readyz")
     assert answer.status_code == 200, answer.text
-    return ready
+    return url
 
 
 def _environment(settings: Mapping[str, str]) -> dict[str, str]:

@@ -45,11 +45,10 @@ SPEC_0014: tuple[Requirement, ...] = (
         "notification-stream", "A GET opens a stream of server-to-client messages", NOT_SHOWN
     ),
     _endpoint.done("no-stdio", "The service has no stdio way for an agent to connect"),
-    _endpoint.deferred(
+    _endpoint.done(
         "client-connects",
         "Scenario: a standard client shakes hands, sees the tool capability, lists and calls "
         "tools within one session",
-        NOT_SHOWN,
     ),
     _endpoint.done(
         "channel-command-gone", "Scenario: `switchboard channel` fails as an unknown command"
@@ -122,11 +121,10 @@ SPEC_0014: tuple[Requirement, ...] = (
     _push.deferred(
         "text-neutralised", "Payload text cannot close or forge the channel's wrapper", NOT_SHOWN
     ),
-    _push.deferred(
+    _push.done(
         "doorbell-arrives",
         "Scenario: a todo that becomes ready in scope rings the open stream with summary and "
         "routing meta",
-        NOT_SHOWN,
     ),
     _push.deferred(
         "no-stream-no-loss",
@@ -142,7 +140,10 @@ SPEC_0014: tuple[Requirement, ...] = (
         "No page tells an agent's owner to install or start something locally",
         NOT_SHOWN,
     ),
-    _wiring.deferred("no-agent-rest", "There is no /agent/ route and no /agent/stream", NOT_SHOWN),
+    _wiring.done(
+        "no-agent-rest",
+        "There is no /agent/ route and no /agent/stream",
+    ),
     _wiring.done(
         "vend-reveal",
         "Scenario: vending shows once the block with type http, the URL and the credential, and "
@@ -163,12 +164,14 @@ SPEC_0014: tuple[Requirement, ...] = (
     _errors.deferred(
         "structured-log", "Log records are key-value with endpoint slug and tool name", NOT_SHOWN
     ),
-    _errors.deferred("no-credential-in-log", "No log record contains a credential", NOT_SHOWN),
-    _errors.deferred(
+    _errors.done(
+        "no-credential-in-log",
+        "No log record contains a credential",
+    ),
+    _errors.done(
         "store-failure",
         "Scenario: when the store fails inside a call the client gets a generic tool error and "
         "the log has endpoint, tool and the chain of causes",
-        NOT_SHOWN,
     ),
     # --- concurrency
     _concurrency.deferred(
@@ -179,8 +182,9 @@ SPEC_0014: tuple[Requirement, ...] = (
     _concurrency.deferred(
         "stream-ends-on-disconnect", "A client that leaves frees its stream", NOT_SHOWN
     ),
-    _concurrency.deferred(
-        "stream-ends-on-shutdown", "Shutdown ends open streams and then returns", NOT_SHOWN
+    _concurrency.done(
+        "stream-ends-on-shutdown",
+        "Shutdown ends open streams and then returns",
     ),
     _concurrency.deferred(
         "stream-ends-on-revocation", "Revocation ends the endpoint's streams", NOT_SHOWN
@@ -198,25 +202,22 @@ SPEC_0014: tuple[Requirement, ...] = (
         "mode, warnings are errors, writer objects assert their thread, no task or thread may "
         "outlive its test, and a seeded scheduler shuffles the order of ready callbacks",
     ),
-    _concurrency.deferred(
+    _concurrency.done(
         "revocation-closes-streams",
         "Scenario: revoking closes the open stream promptly and later requests get 401",
-        NOT_SHOWN,
     ),
     # --- routes and secrets
     _routes.done("post", "POST carries requests, with a bearer"),
     _routes.done("get", "GET opens the notification stream, with a bearer"),
     _routes.done("delete", "DELETE ends the session, with a bearer"),
     _routes.done("none-public", "No path under /mcp/ answers anything but 401 without a bearer"),
-    _secrets.deferred(
+    _secrets.done(
         "plain-http-behind-proxy",
         "The service speaks plain HTTP on loopback by default and leaves TLS to the proxy",
-        NOT_SHOWN,
     ),
-    _secrets.deferred(
+    _secrets.done(
         "never-emitted",
         "A credential is in no log, no error and no notification, whatever fails",
-        NOT_SHOWN,
     ),
     # --- security
     _security.done("no-anonymous", "There is no anonymous MCP operation"),

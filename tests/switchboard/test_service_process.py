@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from tests.raw_agent import RawAgent
 from tests.service_process import BOUND_S, ServiceProcess, serving
+from tests.specification import requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ["list_todos", "claim", "complete", "fail", "heartbeat"]
@@ -99,6 +100,7 @@ async def test_what_the_command_line_vends_a_plain_client_can_work_with(
     assert [one["step"] for one in todo["events"]] == ["create", "claim", "complete"]
 
 
+@requirement("SPEC-0014/endpoint/client-connects")
 async def test_the_official_client_lists_claims_and_completes(service: ServiceProcess) -> None:
     todo_id = await service.add()
     async with official_client(await service.vend("inbox")) as client:
@@ -122,6 +124,7 @@ async def test_the_official_client_hears_the_doorbell(service: ServiceProcess) -
     assert heard.meta["todo_id"] == todo_id
 
 
+@requirement("SPEC-0014/push/doorbell-arrives")
 async def test_a_todo_added_on_the_command_line_rings_an_open_stream(
     service: ServiceProcess,
 ) -> None:
@@ -145,6 +148,7 @@ async def test_a_waiting_claim_gets_the_todo_that_is_added(service: ServiceProce
             assert (await waiting).json()["result"]["structuredContent"]["id"] == todo_id
 
 
+@requirement("SPEC-0014/concurrency/revocation-closes-streams")
 async def test_a_revocation_ends_stream_and_waiting_claim_within_a_second_then_401(
     service: ServiceProcess,
 ) -> None:
@@ -188,6 +192,7 @@ async def test_the_example_agent_does_what_is_added(service: ServiceProcess) -> 
     assert (await service.todo(todo_id))["result"] == {"said": "Say hello", "payload": None}
 
 
+@requirement("SPEC-0014/wiring/no-agent-rest", "SPEC-0014/security/html-headers-kept")
 async def test_paths_of_other_worlds_are_plain_404(service: ServiceProcess) -> None:
     async with httpx.AsyncClient(base_url=service.url, trust_env=False) as client:
         for path in (

@@ -12,12 +12,14 @@ import httpx
 
 from tests.raw_agent import RawAgent, Stream
 from tests.service_process import PROGRAM, ServiceProcess, run_command, serving
+from tests.specification import requirement
 
 STREAMS = 20
 WRITERS = 4
 ENOUGH_WRITES = 40
 
 
+@requirement("SPEC-0014/concurrency/stream-ends-on-shutdown")
 async def test_sigterm_with_open_streams_and_a_waiting_claim_ends_them_and_exits_0(
     tmp_path: Path,
 ) -> None:
@@ -84,6 +86,7 @@ async def test_after_a_kill_under_load_every_acknowledged_change_is_there(tmp_pa
             await _the_session_goes_on(agent, again)
 
 
+@requirement("SPEC-0014/errors/no-credential-in-log", "SPEC-0014/secrets/never-emitted")
 async def test_no_minted_secret_is_in_the_log_or_in_the_database(tmp_path: Path) -> None:
     async with serving(tmp_path, settings={"log_level": "debug"}) as service:
         vended = await service.vend("inbox")

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -51,7 +52,7 @@ def serve(
 
     def on_ready(ready: Ready) -> None:
         if as_json:
-            print_json({"url": ready.url, "data_dir": str(ready.data_dir), "pid": ready.pid})
+            print_json(asdict(ready) | {"data_dir": str(ready.data_dir)})
             sys.stdout.flush()
         elif sys.stdout.isatty():
             _print_next_steps(ready.url, settings)
