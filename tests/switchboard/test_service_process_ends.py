@@ -61,7 +61,7 @@ async def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
         assert "Traceback" not in err
 
 
-async def test_the_first_signal_after_a_clean_stop_leaves_no_lock(tmp_path: Path) -> None:
+async def test_after_a_clean_stop_the_next_start_takes_up_the_same_data(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         first_token = service.token
         await service.stop()
