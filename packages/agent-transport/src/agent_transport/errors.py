@@ -4,23 +4,47 @@
     ├── ConfigurationError     correct the named value, then build again
     ├── ListenFailed           free the address or choose another, then start a new listener
     ├── ApplicationFailed      repair the served application; nothing is listening
+    ├── StartTimedOut          find what hangs, usually the session's catalog; then start anew
     ├── StoppedWhileStarting   nothing: somebody stopped it, and nothing was left behind
-    └── AlreadyStarted         a defect in the caller: build a new object for a new start
+    ├── PeerGone               nothing: whoever should be served left before the start was done
+    ├── CarrierFailed          repair what carries the bytes, then start anew
+    ├── CloseFailed            nothing of this object can be relied on: end the process
+    ├── AlreadyStarted         a defect in the caller: stop first, or build a new object
+    ├── NotAttached            a defect in the caller: attach a session first
+    ├── CatalogInvalid         rename or repair the named tool
+    └── SessionError           what a session says of one call; the answer depends on which
+        ├── SessionBusy        try again when the present turn is over
+        ├── TurnNotRun         submit again if it still matters
+        ├── TurnFailed         look into the session's own log
+        └── SessionClosed      nothing: the session is gone
 
 Refusals of requests are values (`agent_transport.admission.Refusal`), never exceptions.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import ClassVar
 
 __all__ = [
     "AgentTransportError",
     "AlreadyStarted",
     "ApplicationFailed",
+    "CarrierFailed",
+    "CatalogInvalid",
+    "CloseFailed",
     "ConfigurationError",
     "ListenFailed",
+    "NotAttached",
+    "NotRunReason",
+    "PeerGone",
+    "SessionBusy",
+    "SessionClosed",
+    "SessionError",
+    "StartTimedOut",
     "StoppedWhileStarting",
+    "TurnFailed",
+    "TurnNotRun",
 ]
 
 
@@ -61,7 +85,7 @@ class ApplicationFailed(AgentTransportError):
 
 
 class AlreadyStarted(AgentTransportError):
-    """This object has been started, or stopped, before. It serves once."""
+    """A start, or an attach, of what is running; or of what serves once and has been used."""
 
     code = "already_started"
 
@@ -70,3 +94,85 @@ class StoppedWhileStarting(AgentTransportError):
     """A start that was under way when its object was stopped. Nothing will become ready later."""
 
     code = "stopped_while_starting"
+
+
+class StartTimedOut(AgentTransportError):
+    """A start that was not done within its bound. Nothing was left running."""
+
+    code = "start_timed_out"
+
+
+class PeerGone(AgentTransportError):
+    """The peer closed its end before the start was done. Nothing was left running."""
+
+    code = "peer_gone"
+
+
+class CarrierFailed(AgentTransportError):
+    """The carrier ended by a fault of its own, not because it was stopped or its peer left."""
+
+    code = "carrier_failed"
+
+
+class CloseFailed(AgentTransportError):
+    """What was stopped did not end within its bound, or ended with an error."""
+
+    code = "close_failed"
+
+
+class NotAttached(AgentTransportError):
+    """A start without a session. After a stop a new attach is needed."""
+
+    code = "not_attached"
+
+
+class CatalogInvalid(AgentTransportError):
+    """A session's catalog that cannot be served as it stands, and the tool because of which."""
+
+    code = "catalog_invalid"
+
+    def __init__(self, tool: str, problem: str) -> None:
+        super().__init__(f"runtime tool {tool!r} {problem}")
+        self.tool = tool
+
+
+class SessionError(AgentTransportError):
+    """The base of what a session says of one call. Callers read the message."""
+
+    code = "session_error"
+
+
+class SessionBusy(SessionError):
+    """A turn is running, or too many wait already. Nothing was done."""
+
+    code = "session_busy"
+
+
+class NotRunReason(StrEnum):
+    """Why a submitted turn has no response."""
+
+    COALESCED = "coalesced"
+    DROPPED = "dropped"
+    CANCELLED = "cancelled"
+
+
+class TurnNotRun(SessionError):
+    """A submitted turn that never ran, or was cancelled before it had a response."""
+
+    code = "turn_not_run"
+
+    def __init__(self, reason: NotRunReason) -> None:
+        super().__init__(f"the turn was {reason}")
+        self.reason = reason
+
+
+class TurnFailed(SessionError):
+    """A turn that ran and broke. The cause is the session's own error; it is never told on."""
+
+    code = "turn_failed"
+
+
+class SessionClosed(SessionError):
+    """The session has ended, or is ending."""
+
+    code = "session_closed"

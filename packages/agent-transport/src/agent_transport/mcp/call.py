@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from agent_transport.mcp.sessions import SessionRecord
@@ -36,11 +37,12 @@ class CallEnded(Exception):
 class EndSignal:
     """Set at most once, with a reason; the first one wins. Belongs to one event loop."""
 
-    __slots__ = ("_waiters", "reason")
+    __slots__ = ("_calls", "_waiters", "reason")
 
     def __init__(self) -> None:
         self.reason: EndReason | None = None
         self._waiters: list[asyncio.Future[EndReason]] = []
+        self._calls: list[Callable[[], object]] = []
 
     def is_set(self) -> bool:
         """Whether the call is over."""
@@ -55,6 +57,21 @@ class EndSignal:
             if not waiter.done():
                 waiter.set_result(reason)
         self._waiters.clear()
+        calls, self._calls = self._calls, []
+        for call in calls:
+            call()
+
+    def on_set(self, call: Callable[[], object]) -> Callable[[], None]:
+        """Have `call` run once the call is over, at once if it is; what comes back undoes that."""
+        if self.reason is not None:
+            call()
+            return _nothing
+        self._calls.append(call)
+        return partial(self._forget, call)
+
+    def _forget(self, call: Callable[[], object]) -> None:
+        if call in self._calls:
+            self._calls.remove(call)
 
     async def wait(self) -> EndReason:
         """Return the reason once there is one. May be awaited by several at a time."""
@@ -67,6 +84,10 @@ class EndSignal:
         finally:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
+
+
+def _nothing() -> None:
+    return None
 
 
 class Call(Generic[C]):
