@@ -41,9 +41,7 @@ SPEC_0014: tuple[Requirement, ...] = (
     _endpoint.done(
         "version-negotiated", "The protocol version is the one that the SDK agrees with the client"
     ),
-    _endpoint.deferred(
-        "notification-stream", "A GET opens a stream of server-to-client messages", NOT_SHOWN
-    ),
+    _endpoint.done("notification-stream", "A GET opens a stream of server-to-client messages"),
     _endpoint.done("no-stdio", "The service has no stdio way for an agent to connect"),
     _endpoint.done(
         "client-connects",
@@ -105,32 +103,21 @@ SPEC_0014: tuple[Requirement, ...] = (
     ),
     # --- the doorbell
     _push.done("capability", "Sessions advertise the experimental claude/channel capability"),
-    _push.deferred(
-        "on-the-stream", "Doorbells are notifications/claude/channel on the GET stream", NOT_SHOWN
-    ),
-    _push.deferred(
-        "shape", "A doorbell is one line of text and meta with snake_case names", NOT_SHOWN
-    ),
-    _push.deferred(
-        "only-a-hint", "A lost doorbell changes nothing in the queue and is never stored", NOT_SHOWN
-    ),
-    _push.deferred(
-        "nothing-lost-but-latency", "An agent without a stream finds all work by asking", NOT_SHOWN
-    ),
-    _push.deferred("verified-human-only", "Only todos from a verified human are rung", NOT_SHOWN),
-    _push.deferred(
-        "text-neutralised", "Payload text cannot close or forge the channel's wrapper", NOT_SHOWN
-    ),
+    _push.done("on-the-stream", "Doorbells are notifications/claude/channel on the GET stream"),
+    _push.done("shape", "A doorbell is one line of text and meta with snake_case names"),
+    _push.done("only-a-hint", "A lost doorbell changes nothing in the queue and is never stored"),
+    _push.done("nothing-lost-but-latency", "An agent without a stream finds all work by asking"),
+    _push.done("verified-human-only", "Only todos from a verified human are rung"),
+    _push.done("text-neutralised", "Payload text cannot close or forge the channel's wrapper"),
     _push.done(
         "doorbell-arrives",
         "Scenario: a todo that becomes ready in scope rings the open stream with summary and "
         "routing meta",
     ),
-    _push.deferred(
+    _push.done(
         "no-stream-no-loss",
         "Scenario: a todo that becomes ready without a stream rings nobody and is listed later, "
         "unchanged",
-        NOT_SHOWN,
     ),
     # --- wiring
     _wiring.done("reveal-http-only", "A reveal prints HTTP wiring and nothing else"),
@@ -174,21 +161,15 @@ SPEC_0014: tuple[Requirement, ...] = (
         "the log has endpoint, tool and the chain of causes",
     ),
     # --- concurrency
-    _concurrency.deferred(
-        "cancellation-reaches-store",
-        "A request that is cut or cancelled cancels its store call",
-        NOT_SHOWN,
+    _concurrency.done(
+        "cancellation-reaches-store", "A request that is cut or cancelled cancels its store call"
     ),
-    _concurrency.deferred(
-        "stream-ends-on-disconnect", "A client that leaves frees its stream", NOT_SHOWN
-    ),
+    _concurrency.done("stream-ends-on-disconnect", "A client that leaves frees its stream"),
     _concurrency.done(
         "stream-ends-on-shutdown",
         "Shutdown ends open streams and then returns",
     ),
-    _concurrency.deferred(
-        "stream-ends-on-revocation", "Revocation ends the endpoint's streams", NOT_SHOWN
-    ),
+    _concurrency.done("stream-ends-on-revocation", "Revocation ends the endpoint's streams"),
     _concurrency.deferred(
         "nothing-leaks", "No task or thread outlives the stream that needed it", NOT_SHOWN
     ),

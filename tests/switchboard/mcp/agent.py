@@ -121,6 +121,17 @@ class Agent:
         """A request and its answer."""
         return await self.send(self.bytes_of(method, params, **extra))
 
+    async def cancel(self, request_id: int) -> Answer:
+        """Tell the server that a request of this session is no longer wanted."""
+        message = {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": request_id},
+        }
+        return await self.send(
+            request_bytes("POST", json.dumps(message).encode(), self.headers(), self.path)
+        )
+
     async def verb(self, method: str, **extra: str) -> Answer:
         """A request without a body by another HTTP method."""
         return await self.send(request_bytes(method, b"", self.headers(**extra), self.path))
@@ -168,6 +179,7 @@ class Agent:
             async with asyncio.timeout(BOUND_S):
                 while b": open\n\n" not in stream.buffer:
                     await stream._more()  # pyright: ignore[reportPrivateUsage]
+            stream.buffer = b""
             yield stream
         finally:
             writer.close()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import random
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,6 +115,10 @@ class Surface:
         assert history is not None
         return history.todo
 
+    async def settled(self) -> None:
+        """Return when all that was told to the doorbells has been rung."""
+        await self.app.bells.settled()
+
     async def revoke(self, agent: Agent) -> None:
         """The owner revokes the endpoint of a client."""
         await self.desk.revoke(self.ledger.workspace_id, agent.slug, self.ledger.owner)
@@ -125,6 +130,13 @@ class Surface:
         )
         assert changed is not None
         return changed
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Return when something that sends no signal of its own has come about."""
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110 - the state of a part under test, not an event
+            await asyncio.sleep(0.002)
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,12 +12,12 @@ Rules that hold for every method:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol as Contract
 
 from switchboard.domain.actor import Actor
 from switchboard.domain.endpoint import Caller, Endpoint, EndpointId, Protocol
-from switchboard.domain.queue import Queue
+from switchboard.domain.queue import Queue, RingPolicy
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.todo import Todo, TodoId
 from switchboard.domain.workspace import Operator, Person, PersonId, Workspace, WorkspaceId
@@ -257,13 +257,23 @@ class People(Contract):
         ...
 
     async def queues(self, workspace_id: WorkspaceId) -> Sequence[Queue]:
-        """All queues of a workspace by name."""
+        """All queues of a workspace by name. Asked for each ring: a store keeps them at hand."""
         ...
 
     async def set_queue_paused(
         self, workspace_id: WorkspaceId, name: str, paused: bool, actor: Actor
     ) -> Queue | None:
         """Pause or resume a queue; None when there is none of that name."""
+        ...
+
+    async def set_queue_ring(
+        self, workspace_id: WorkspaceId, name: str, ring: RingPolicy, actor: Actor
+    ) -> Queue | None:
+        """Say whom a ready todo of a queue wakes; None when there is none of that name."""
+        ...
+
+    async def endpoints_with_live_lease(self, workspace_id: WorkspaceId) -> Collection[EndpointId]:
+        """Who holds a lease that still runs."""
         ...
 
 

@@ -93,23 +93,29 @@ class AgentSurface:
         self._endpoints = Buckets(limits.endpoint_rate)
         self._addresses = Buckets(limits.address_rate)
         self._tools = Tools(store, leases, max_json_bytes=limits.max_json_bytes)
-        self._bells = Doorbells(store, waiting, clock)
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self.last_seen = LastSeen(store)
-        self.sessions = StoredSessions(store, clock)
+        self.sessions = StoredSessions(
+            store,
+            clock,
+            streaming=lambda: self.bells.session_ids(),
+            on_ended=lambda caller, ended: self._carrier.end_session(caller.endpoint_id, ended),
+        )
+        self.bells = Doorbells(store, waiting, clock, spoke_at=self.sessions.spoke_at)
         self._carrier: McpHttpCarrier[Caller] = McpHttpCarrier(
             self._server(),
             sessions=self.sessions,
             key=lambda caller: caller.endpoint_id,
-            observer=self._bells,
+            observer=self.bells,
             refuse_modern=self._refuses_modern,
         )
 
     async def start(self) -> None:
         """Begin to listen for signals."""
         await self._carrier.start()
+        self.bells.start()
         subscribe = self._notifier.subscribe
-        self._unsubscribe = (subscribe(self._end), subscribe(self._bells.on_signal))
+        self._unsubscribe = (subscribe(self._end), subscribe(self.bells.on_signal))
 
     def drain(self) -> None:
         """End streams and waiting claims; open nothing new."""
@@ -120,7 +126,7 @@ class AgentSurface:
         for unsubscribe in self._unsubscribe:
             unsubscribe()
         await self._carrier.stop()
-        await self._bells.stop()
+        await self.bells.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         decision = await self._admit(scope)

@@ -4,128 +4,253 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import Any
 
 from agent_transport.admission import Buckets, Rate
 from agent_transport.mcp import NotificationStream, notification_frame
 from switchboard.clock import Clock
 from switchboard.domain.doorbell import METHOD, doorbell_params
-from switchboard.domain.endpoint import Caller, EndpointId, Verb
-from switchboard.domain.todo import Todo, TodoId, may_ring
+from switchboard.domain.endpoint import EndpointId
+from switchboard.domain.queue import Queue, RingPolicy
+from switchboard.domain.todo import State, Todo, TodoId, may_ring
+from switchboard.mcp.open_streams import EndpointStreams, OpenStreams, SpokeAt, hears
+from switchboard.mcp.recent import Recent
+from switchboard.mcp.unclaimed import Again, Unclaimed
 from switchboard.notifier import Signal, TodoReady
 from switchboard.service.waiting import WaitingRoom
 from switchboard.store import Store
 
 _log = logging.getLogger(__name__)
+
 STORM = Rate(0.1, 10)
+"""A burst of rings, then one in 10 s: each ring is a turn of somebody's model."""
 ON_OPEN = 3
-AGAIN_AFTER_MS = 60_000
-Stream = NotificationStream[Caller]
+ON_OPEN_LOOKED_AT = 16
+"""Todos that may not ring stand among those that may; so far the look goes past them."""
+ON_OPEN_AGAIN_AFTER_MS = 60_000
+RELEASER_QUIET_MS = 300_000
+PASS_EVERY_S = 1.0
+AGAIN_IN_A_PASS = 50
+STOP_BOUND_S = 5.0
+
+Key = tuple[EndpointId, TodoId]
 
 
 class Doorbells:
-    """Rings one stream of each endpoint that listens, after waiting claims were served."""
+    """Rings one stream of each endpoint that listens, after waiting claims were served.
 
-    def __init__(self, store: Store, waiting: WaitingRoom, clock: Clock) -> None:
+    `on_signal`, `stream_opened` and `stream_closed` belong to the event loop and never wait.
+    """
+
+    def __init__(
+        self, store: Store, waiting: WaitingRoom, clock: Clock, *, spoke_at: SpokeAt
+    ) -> None:
         self._store = store
         self._waiting = waiting
         self._clock = clock
-        self._streams: dict[EndpointId, list[Stream]] = {}
+        self._spoke_at = spoke_at
+        self._open = OpenStreams()
         self._storm = Buckets(STORM)
         self._held_back: dict[EndpointId, int] = {}
-        self._rung_on_open: dict[tuple[EndpointId, TodoId], int] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._unclaimed = Unclaimed()
+        self._rung_on_open: Recent[Key] = Recent(ON_OPEN_AGAIN_AFTER_MS)
+        self._released: Recent[Key] = Recent(RELEASER_QUIET_MS)
+        self._turn: dict[EndpointId, None] = {}
+        self._rings: set[asyncio.Task[None]] = set()
+        self._passes: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+
+    def start(self) -> None:
+        """Begin to ring again what nobody takes."""
+        self._stopping.clear()
+        self._passes = asyncio.get_running_loop().create_task(self._pass_by_pass())
+
+    async def stop(self) -> None:
+        """Ring nobody again, and finish the rings under way. Safe twice and before start."""
+        self._stopping.set()
+        passes, self._passes = self._passes, None
+        if passes is not None:
+            await asyncio.wait({passes}, timeout=STOP_BOUND_S)
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Return when the rings under way are over, within a bound."""
+        if self._rings:
+            await asyncio.wait(self._rings, timeout=STOP_BOUND_S)
+
+    def session_ids(self) -> tuple[str, ...]:
+        """The sessions that have a stream open: they are in use."""
+        return tuple(self._open.session_ids())
 
     def on_signal(self, signal: Signal) -> None:
         """Subscriber of the notifier."""
-        if not isinstance(signal, TodoReady) or self._waiting.offer(signal.todo):
+        if not isinstance(signal, TodoReady):
             return
-        if self._streams and may_ring(signal.todo):
-            self._spawn(self._ring_all(signal))
+        todo = signal.todo
+        if signal.not_to is not None:
+            self._released.note((signal.not_to, todo.id), self._clock.now_ms())
+        if self._waiting.offer(todo):
+            return
+        if self._open and may_ring(todo):
+            self._spawn(self._ring(todo))
 
     def stream_opened(self, stream: NotificationStream[Any]) -> None:
         """A stream that opens hears of what waits."""
-        self._streams.setdefault(stream.caller.endpoint_id, []).append(stream)
-        if _listens(stream.caller):
-            self._spawn(self._ring_waiting(stream))
+        streams = self._open.add(stream)
+        if hears(streams.caller):
+            self._spawn(self._ring_opened(stream, streams))
 
     def stream_closed(self, stream: NotificationStream[Any]) -> None:
         """A stream is over."""
+        self._open.remove(stream)
         endpoint_id = stream.caller.endpoint_id
-        streams = self._streams.get(endpoint_id, [])
-        if stream in streams:
-            streams.remove(stream)
-        if not streams:
-            self._streams.pop(endpoint_id, None)
+        if self._open.of(endpoint_id) is None:
+            self._held_back.pop(endpoint_id, None)
+            self._turn.pop(endpoint_id, None)
 
-    async def stop(self) -> None:
-        """Wait for rings under way."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=5)
-
-    async def _ring_all(self, signal: TodoReady) -> None:
-        todo = signal.todo
-        if await self._is_paused(todo):
+    async def ring_again(self) -> None:
+        """One pass: what nobody took, and what a storm has held back."""
+        if not self._open:
             return
-        frame = notification_frame(METHOD, doorbell_params(todo))
-        taken = [self._ring(streams, todo, frame, signal) for streams in self._streams.values()]
-        if any(taken):
+        now_ms = self._clock.now_ms()
+        for again in self._unclaimed.take_due(now_ms, AGAIN_IN_A_PASS):
+            await self._ring_if_unclaimed(again, now_ms)
+        for endpoint_id in tuple(self._held_back):
+            await self._ring_held_back(endpoint_id, now_ms)
+
+    # One todo
+
+    async def _ring(self, todo: Todo, *, widen: bool = False) -> None:
+        if not self._open.hearing(todo):
+            return
+        queue = await self._queue_of(todo)
+        now_ms = self._clock.now_ms()
+        hearing = [
+            streams
+            for streams in self._open.hearing(todo)
+            if not self._released.holds((streams.caller.endpoint_id, todo.id), now_ms)
+        ]
+        if queue is not None and queue.paused:
+            self._unclaimed.ring_later(todo, todo.rings, now_ms)
+            return
+        one_of_a_pool = queue is not None and queue.ring is RingPolicy.ONE and not widen
+        if one_of_a_pool:
+            taken = await self._ring_one(todo, hearing, now_ms)
+        else:
+            taken = self._ring_all(todo, hearing, now_ms)
+        if one_of_a_pool and taken:
+            self._unclaimed.widen_later(todo, now_ms)
+        else:
+            self._unclaimed.ring_later(todo, todo.rings + taken, now_ms)
+        if taken:
             await self._store.count_ring(todo.id)
 
-    async def _is_paused(self, todo: Todo) -> bool:
-        queues = await self._store.queues(todo.workspace_id)
-        return any(queue.name == todo.queue and queue.paused for queue in queues)
+    def _ring_all(self, todo: Todo, hearing: list[EndpointStreams], now_ms: int) -> bool:
+        frame = notification_frame(METHOD, doorbell_params(todo))
+        taken = [self._ring_endpoint(todo, streams, frame, now_ms) for streams in hearing]
+        return any(taken)
 
-    def _ring(self, streams: list[Stream], todo: Todo, frame: bytes, signal: TodoReady) -> bool:
-        caller = streams[0].caller
-        if not _may_hear(caller, todo) or caller.endpoint_id == signal.not_to:
+    async def _ring_one(self, todo: Todo, hearing: list[EndpointStreams], now_ms: int) -> bool:
+        """Of a pool, the idle ones in turn, then the busy ones in turn, until one takes it."""
+        busy = await self._store.endpoints_with_live_lease(todo.workspace_id)
+        turns = {endpoint_id: turn for turn, endpoint_id in enumerate(self._turn)}
+
+        def rank(streams: EndpointStreams) -> tuple[bool, int]:
+            endpoint_id = streams.caller.endpoint_id
+            return endpoint_id in busy, turns.get(endpoint_id, -1)
+
+        frame = notification_frame(METHOD, doorbell_params(todo))
+        for streams in sorted(hearing, key=rank):
+            if streams.streams and self._ring_endpoint(todo, streams, frame, now_ms):
+                self._turn.pop(streams.caller.endpoint_id, None)
+                self._turn[streams.caller.endpoint_id] = None
+                return True
+        return False
+
+    def _ring_endpoint(
+        self, todo: Todo, streams: EndpointStreams, frame: bytes, now_ms: int
+    ) -> bool:
+        endpoint_id = streams.caller.endpoint_id
+        if self._storm.take(endpoint_id, now_ms / 1000) > 0:
+            self._held_back[endpoint_id] = self._held_back.get(endpoint_id, 0) + 1
             return False
-        if self._storm.take(caller.endpoint_id, self._clock.now_ms() / 1000) > 0:
-            self._held_back[caller.endpoint_id] = self._held_back.get(caller.endpoint_id, 0) + 1
-            return False
-        more = self._held_back.pop(caller.endpoint_id, 0)
+        more = self._held_back.pop(endpoint_id, 0)
         if more:
             frame = notification_frame(METHOD, doorbell_params(todo, more=more))
-        streams.append(streams.pop(0))  # rotation: the next ring goes to the next stream
-        return streams[-1].offer(frame)
+        return streams.offer(frame, self._spoke_at, now_ms)
 
-    async def _ring_waiting(self, stream: Stream) -> None:
-        todos, _ = await self._store.ready_for(stream.caller, ON_OPEN)
+    async def _queue_of(self, todo: Todo) -> Queue | None:
+        queues = await self._store.queues(todo.workspace_id)
+        return next((queue for queue in queues if queue.name == todo.queue), None)
+
+    # Later
+
+    async def _ring_if_unclaimed(self, again: Again, now_ms: int) -> None:
+        history = await self._store.todo(again.workspace_id, again.todo_id)
+        if history is None:
+            return
+        todo = history.todo
+        if todo.state is State.PENDING and todo.ready_at_ms <= now_ms:
+            await self._ring(todo, widen=again.widen)
+
+    async def _ring_held_back(self, endpoint_id: EndpointId, now_ms: int) -> None:
+        streams = self._open.of(endpoint_id)
+        if streams is None or self._storm.take(endpoint_id, now_ms / 1000) > 0:
+            return
+        more = self._held_back.pop(endpoint_id, 1) - 1
+        waiting = await self._waiting_for(streams, now_ms)
+        if not waiting or not streams.streams:
+            return
+        todo = min(waiting, key=lambda todo: todo.rings)
+        frame = notification_frame(METHOD, doorbell_params(todo, more=more))
+        if streams.offer(frame, self._spoke_at, now_ms):
+            await self._count(todo, now_ms)
+
+    async def _ring_opened(self, stream: NotificationStream[Any], streams: EndpointStreams) -> None:
         now_ms = self._clock.now_ms()
-        for todo in todos:
-            key = (stream.caller.endpoint_id, todo.id)
-            if not may_ring(todo) or now_ms - self._rung_on_open.get(key, 0) < AGAIN_AFTER_MS:
+        endpoint_id = streams.caller.endpoint_id
+        for todo in (await self._waiting_for(streams, now_ms))[:ON_OPEN]:
+            key = (endpoint_id, todo.id)
+            if self._rung_on_open.holds(key, now_ms):
                 continue
-            if stream.offer(notification_frame(METHOD, doorbell_params(todo))):
-                self._remember(key, now_ms)
-                await self._store.count_ring(todo.id)
+            frame = notification_frame(METHOD, doorbell_params(todo))
+            if streams.offer_to(stream, frame):
+                self._rung_on_open.note(key, now_ms)
+                await self._count(todo, now_ms)
 
-    def _remember(self, key: tuple[EndpointId, TodoId], now_ms: int) -> None:
-        self._rung_on_open[key] = now_ms
-        if len(self._rung_on_open) > 4_096:
-            self._rung_on_open.pop(next(iter(self._rung_on_open)))
+    async def _waiting_for(self, streams: EndpointStreams, now_ms: int) -> list[Todo]:
+        """What an endpoint could take now and may be rung for, best first."""
+        endpoint_id = streams.caller.endpoint_id
+        ready, _ = await self._store.ready_for(streams.caller, ON_OPEN_LOOKED_AT)
+        return [
+            todo
+            for todo in ready
+            if may_ring(todo) and not self._released.holds((endpoint_id, todo.id), now_ms)
+        ]
 
-    def _spawn(self, work: Any) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(_logged(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _count(self, todo: Todo, now_ms: int) -> None:
+        self._unclaimed.ring_later(todo, todo.rings + 1, now_ms)
+        await self._store.count_ring(todo.id)
+
+    # Tasks
+
+    async def _pass_by_pass(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                async with asyncio.timeout(PASS_EVERY_S):
+                    await self._stopping.wait()
+            except TimeoutError:
+                await _logged(self.ring_again())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(_logged(work))
+        self._rings.add(task)
+        task.add_done_callback(self._rings.discard)
 
 
-async def _logged(work: Any) -> None:
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
-    except Exception:
+    except Exception:  # a ring that failed is a ring that was lost; the next one must come
         _log.exception("ring_failed")
-
-
-def _listens(caller: Caller) -> bool:
-    return Verb.CLAIM in caller.verbs or Verb.LIST_TODOS in caller.verbs
-
-
-def _may_hear(caller: Caller, todo: Todo) -> bool:
-    return (
-        caller.workspace_id == todo.workspace_id
-        and caller.covers(todo.queue)
-        and _listens(caller)
-        and todo.assignee_id in (None, caller.endpoint_id)
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
@@ -14,15 +15,33 @@ from switchboard.records import Session
 from switchboard.store import Endpoints
 
 SESSIONS_PER_ENDPOINT = 256
+REMEMBER_SPOKEN_MS = 600_000
+STREAMS_USED_EVERY_MS = 300_000
+"""An open stream is use; so often that is written down."""
 
 
 class StoredSessions:
-    """The carrier's session store. Uses are kept in memory and written by `flush`."""
+    """The carrier's session store. Uses are kept in memory and written by `flush`.
 
-    def __init__(self, store: Endpoints, clock: Clock) -> None:
+    `streaming` gives the sessions that have a stream open; `on_ended` is told of the sessions
+    that end because their endpoint has too many.
+    """
+
+    def __init__(
+        self,
+        store: Endpoints,
+        clock: Clock,
+        *,
+        streaming: Callable[[], Iterable[str]] = tuple,
+        on_ended: Callable[[Caller, str], None] = lambda caller, session_id: None,
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._streaming = streaming
+        self._on_ended = on_ended
         self._used: dict[str, int] = {}
+        self._spoke: dict[str, int] = {}
+        self._streams_used_ms = clock.now_ms()
 
     async def open(self, caller: Caller, record: SessionRecord) -> None:
         """Write a session whose initialize succeeded."""
@@ -36,14 +55,16 @@ class StoredSessions:
             created_at_ms=now_ms,
             last_used_at_ms=now_ms,
         )
-        await self._store.open_session(session, SESSIONS_PER_ENDPOINT)
+        self._spoke[record.id] = now_ms
+        for ended in await self._store.open_session(session, SESSIONS_PER_ENDPOINT):
+            self._on_ended(caller, ended)
 
     async def find(self, caller: Caller, session_id: str) -> SessionRecord | None:
         """The open session of this endpoint."""
         session = await self._store.session(caller.endpoint_id, session_id)
         if session is None:
             return None
-        self._used[session.id] = self._clock.now_ms()
+        self._used[session.id] = self._spoke[session.id] = self._clock.now_ms()
         return SessionRecord(
             session.id,
             session.protocol_version,
@@ -54,10 +75,21 @@ class StoredSessions:
     async def close(self, caller: Caller, session_id: str) -> bool:
         """End a session."""
         self._used.pop(session_id, None)
+        self._spoke.pop(session_id, None)
         return await self._store.close_session(caller.endpoint_id, session_id)
+
+    def spoke_at(self, session_id: str) -> int:
+        """When a session last sent something; 0 when that is long ago."""
+        return self._spoke.get(session_id, 0)
 
     async def flush(self) -> None:
         """Write when sessions were used; a failed write is tried again with the next batch."""
+        now_ms = self._clock.now_ms()
+        oldest_ms = now_ms - REMEMBER_SPOKEN_MS
+        self._spoke = {name: at_ms for name, at_ms in self._spoke.items() if at_ms > oldest_ms}
+        if now_ms - self._streams_used_ms >= STREAMS_USED_EVERY_MS:
+            self._streams_used_ms = now_ms
+            self._used |= dict.fromkeys(self._streaming(), now_ms)
         batch, self._used = self._used, {}
         if batch:
             try:

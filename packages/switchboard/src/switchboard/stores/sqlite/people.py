@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from switchboard.domain.actor import Actor
-from switchboard.domain.queue import Queue
+from switchboard.domain.endpoint import EndpointId
+from switchboard.domain.queue import Queue, RingPolicy
 from switchboard.domain.workspace import Operator, Person, PersonId, Workspace, WorkspaceId
 from switchboard.records import Founding
+from switchboard.stores.sqlite.caches import ReadCache
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.readers import Readers
 from switchboard.stores.sqlite.rows import operator_of, queue_of
@@ -26,6 +28,7 @@ class SqlitePeople:
     def __init__(self, writer: Writer, readers: Readers) -> None:
         self._writer = writer
         self._readers = readers
+        self._queues: ReadCache[WorkspaceId, dict[str, Queue]] = ReadCache()
 
     async def found_if_empty(self, founding: Founding) -> bool:
         return await self._write(lambda tx: _found(tx, founding))
@@ -52,19 +55,47 @@ class SqlitePeople:
         )
 
     async def queues(self, workspace_id: WorkspaceId) -> Sequence[Queue]:
-        return await self._readers.read(
-            lambda tx: [queue_of(row) for row in tx.all("queues", workspace_id=workspace_id)]
-        )
+        kept = self._queues.get(workspace_id)
+        if kept is None:
+            generation = self._queues.generation
+            rows = await self._readers.read(lambda tx: tx.all("queues", workspace_id=workspace_id))
+            kept = {row["name"]: queue_of(row) for row in rows}
+            self._queues.keep(workspace_id, kept, generation)
+        return tuple(kept.values())
 
     async def set_queue_paused(
         self, workspace_id: WorkspaceId, name: str, paused: bool, actor: Actor
     ) -> Queue | None:
-        row = await self._write(
-            lambda tx: tx.one(
-                "set_queue_paused", workspace_id=workspace_id, name=name, paused=int(paused)
-            )
+        return await self._set_queue("set_queue_paused", workspace_id, name, paused=int(paused))
+
+    async def set_queue_ring(
+        self, workspace_id: WorkspaceId, name: str, ring: RingPolicy, actor: Actor
+    ) -> Queue | None:
+        return await self._set_queue("set_queue_ring", workspace_id, name, ring=ring.value)
+
+    async def endpoints_with_live_lease(self, workspace_id: WorkspaceId) -> Collection[EndpointId]:
+        rows = await self._readers.read(
+            lambda tx: tx.all("endpoints_with_live_lease", workspace_id=workspace_id)
         )
-        return None if row is None else queue_of(row)
+        return frozenset(EndpointId(row["holder_id"]) for row in rows)
+
+    async def _set_queue(
+        self, statement: str, workspace_id: WorkspaceId, name: str, **values: object
+    ) -> Queue | None:
+        def change(tx: Transaction) -> Queue | None:
+            tx.after_commit.append(self._queues.clear)
+            row = tx.one(statement, workspace_id=workspace_id, name=name, **values)
+            return None if row is None else queue_of(row)
+
+        return await self._write(change)
+
+    def _queues_may_be_new(
+        self, tx: Transaction, workspace_id: WorkspaceId, names: Collection[str]
+    ) -> None:
+        """Called where queues come into being by their name; runs on the writer's thread."""
+        known = self._queues.get(workspace_id)
+        if known is None or any(name not in known for name in names):
+            tx.after_commit.append(self._queues.clear)
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
         value = await self._writer.submit(work)

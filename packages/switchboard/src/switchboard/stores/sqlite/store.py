@@ -158,7 +158,7 @@ class SqliteStore(SqlitePeople):
         created: list[Created] = []
         for start in range(0, len(todos), SLICE):
             part = todos[start : start + SLICE]
-            created += await self._write(partial(_create, workspace_id, part, actor))
+            created += await self._write(partial(self._create, workspace_id, part, actor))
         return created
 
     async def todo(self, workspace_id: WorkspaceId, todo_id: TodoId) -> TodoHistory | None:
@@ -205,7 +205,11 @@ class SqliteStore(SqlitePeople):
     async def vend_endpoint(
         self, workspace_id: WorkspaceId, new: NewEndpoint, actor: Actor
     ) -> Endpoint:
-        return await self._write(lambda tx: endpoints.vend_endpoint(tx, workspace_id, new, actor))
+        def vend(tx: Transaction) -> Endpoint:
+            self._queues_may_be_new(tx, workspace_id, new.queues)
+            return endpoints.vend_endpoint(tx, workspace_id, new, actor)
+
+        return await self._write(vend)
 
     async def endpoints(self, workspace_id: WorkspaceId) -> Sequence[Endpoint]:
         return await self._readers.read(
@@ -323,12 +327,13 @@ class SqliteStore(SqlitePeople):
 
         return await self._write(close)
 
+    def _create(
+        self, workspace_id: WorkspaceId, part: Sequence[NewTodo], actor: Actor, tx: Transaction
+    ) -> list[Created]:
+        self._queues_may_be_new(tx, workspace_id, {new.queue for new in part})
+        return todos.create_todos(tx, workspace_id, part, actor)
+
     def _forget_endpoints(self) -> None:
         self._callers.clear()
         self._sessions.clear()
 
-
-def _create(
-    workspace_id: WorkspaceId, part: Sequence[NewTodo], actor: Actor, tx: Transaction
-) -> list[Created]:
-    return todos.create_todos(tx, workspace_id, part, actor)
