@@ -7,12 +7,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 START_BOUND_S = 60.0
 STOP_BOUND_S = 30.0
@@ -70,15 +71,22 @@ def running(
     """
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     began_s = time.perf_counter()
-    with _on_server_core():
-        process = subprocess.Popen(
-            [sys.executable, *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**environment, **settings},
-        )
+    with tempfile.TemporaryFile() as log:
+        with _on_server_core():
+            process = subprocess.Popen(
+                [sys.executable, *command],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**environment, **settings},
+            )
+        yield from _served(process, log, probe, began_s)
+
+
+def _served(
+    process: subprocess.Popen[bytes], log: IO[bytes], probe: str | None, began_s: float
+) -> Generator[ServerProcess]:
     try:
-        ready = _read_ready(process)
+        ready = _read_ready(process, log)
         if probe is not None:
             _wait_ok(ready["port"], probe)
         took_s = time.perf_counter() - began_s
@@ -112,13 +120,16 @@ def _on_server_core() -> Generator[None]:
         os.sched_setaffinity(0, {load})
 
 
-def _read_ready(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+def _read_ready(process: subprocess.Popen[bytes], log: IO[bytes]) -> dict[str, Any]:
     assert process.stdout is not None
     text = b""
     while not text.rstrip().endswith(b"}"):
         line = process.stdout.readline()
         if not line:
-            raise ServerFault(f"the server ended with code {process.wait()}")
+            code = process.wait()
+            log.seek(0)
+            told = log.read()[-2_000:].decode("utf-8", "replace")
+            raise ServerFault(f"the server ended with code {code}: {told}")
         text += line
     ready: dict[str, Any] = json.loads(text)
     if "port" not in ready:
