@@ -220,7 +220,8 @@ async def test_a_writer_that_dies_says_so_and_leaves_nobody_waiting(
         await store.ping()
     with pytest.raises(StoreUnavailable):
         await writer.submit(add("x"))
-    lost.cancel()
+    with pytest.raises(StoreUnavailable):
+        await asyncio.wait_for(lost, 5)  # told at once, not when its own time is up
     await store.stop()
 
 

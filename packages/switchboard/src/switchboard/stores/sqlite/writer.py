@@ -150,7 +150,12 @@ class Writer:
         items, goes_on = self._next_items()
         taken = [item for item in items if item.take()]
         if taken:
-            outcomes, after = self._commit(connection, taken)
+            try:
+                outcomes, after = self._commit(connection, taken)
+            except BaseException:
+                lost = StoreUnavailable("the writer has died")
+                self._tell([_Outcome(item, error=lost) for item in taken], [])
+                raise
             self.batches += 1
             self._tell(outcomes, after)
         return goes_on
