@@ -96,15 +96,13 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
         "sdk-isolated", "All but the MCP package works without the MCP SDK installed", NOT_SHOWN
     ),
     _boundary.deferred("no-dependents", "No other transport imports the MCP transport", _CARRIERS),
-    _boundary.deferred(
-        "two-roles", "It uses a session's turn submission and runtime tools, nothing more", _SESSION
+    _boundary.done(
+        "two-roles", "It uses a session's turn submission and runtime tools, nothing more"
     ),
     _boundary.deferred(
         "adapter-contract", "The public transport is the transport contract, not wider", _SESSION
     ),
-    _boundary.deferred(
-        "full-session-fits", "A full session can be attached because it has both roles", _SESSION
-    ),
+    _boundary.done("full-session-fits", "A full session can be attached because it has both roles"),
     # --- lifecycle
     _lifecycle.deferred("frozen", "The lifecycle object cannot be altered from outside", _SESSION),
     _lifecycle.deferred("start-checks-catalog", "start checks the catalog first", _SESSION),
@@ -130,37 +128,25 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
         "wire-is-sdks", "Schema and protocol errors on the wire are the SDK's", _CARRIERS
     ),
     # --- catalog
-    _catalog.deferred("checked-first", "The catalog is checked before any call", _CARRIERS),
-    _catalog.deferred(
-        "canonical-names", "Tools keep the runtime's name, description and schema", _CARRIERS
+    _catalog.done("checked-first", "The catalog is checked before any call"),
+    _catalog.done("canonical-names", "Tools keep the runtime's name, description and schema"),
+    _catalog.done("no-command-route", "There is no second naming scheme for commands"),
+    _catalog.done(
+        "submission-identity", "The submission tool has the host's name or a neutral one"
     ),
-    _catalog.deferred(
-        "no-command-route", "There is no second naming scheme for commands", _CARRIERS
-    ),
-    _catalog.deferred(
-        "submission-identity", "The submission tool has the host's name or a neutral one", _CARRIERS
-    ),
-    _catalog.deferred(
-        "collision-fails-start", "A tool of the same name fails the start", _CARRIERS
-    ),
-    _catalog.deferred(
-        "later-collision-visible", "A later clash fails listing and calling, visibly", _CARRIERS
-    ),
-    _catalog.deferred("tools-only", "Neither resources nor prompts are advertised", _CARRIERS),
+    _catalog.done("collision-fails-start", "A tool of the same name fails the start"),
+    _catalog.done("later-collision-visible", "A later clash fails listing and calling, visibly"),
+    _catalog.done("tools-only", "Neither resources nor prompts are advertised"),
     # --- calls
-    _call.deferred("delegates", "A call is the session's own runtime-tool call", _CARRIERS),
-    _call.deferred("unknown-name", "An unknown name is a visible tool error", _CARRIERS),
-    _call.deferred("permission-denied", "A denied permission is a visible tool error", _CARRIERS),
-    _call.deferred(
-        "permission-interactive",
-        "A permission that needs a person is a visible tool error",
-        _CARRIERS,
+    _call.done("delegates", "A call is the session's own runtime-tool call"),
+    _call.done("unknown-name", "An unknown name is a visible tool error"),
+    _call.done("permission-denied", "A denied permission is a visible tool error"),
+    _call.done(
+        "permission-interactive", "A permission that needs a person is a visible tool error"
     ),
-    _call.deferred("busy", "A busy session is a visible tool error", _CARRIERS),
-    _call.deferred("cancelled", "A cancelled call is a visible tool error", _CARRIERS),
-    _call.deferred(
-        "cancel-spares-others", "Cancelling one submission leaves another's turn alone", _CARRIERS
-    ),
+    _call.done("busy", "A busy session is a visible tool error"),
+    _call.done("cancelled", "A cancelled call is a visible tool error"),
+    _call.done("cancel-spares-others", "Cancelling one submission leaves another's turn alone"),
     # --- errors
     _errors.deferred(
         "protocol-by-sdk", "Protocol errors are raised and coded by the SDK", _CARRIERS

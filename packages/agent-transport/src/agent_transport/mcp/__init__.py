@@ -1,8 +1,10 @@
 """MCP carriers on the official SDK's kernel. The only package here that imports the SDK."""
 
 from agent_transport.mcp.call import Call, CallEnded, EndReason, EndSignal
+from agent_transport.mcp.catalog import SubmissionTool
 from agent_transport.mcp.http import McpHttpCarrier
 from agent_transport.mcp.limits import CarrierLimits
+from agent_transport.mcp.server import create_agent_mcp_server
 from agent_transport.mcp.sessions import SessionRecord, SessionStore
 from agent_transport.mcp.stream import CarrierObserver, NotificationStream, notification_frame
 
@@ -17,5 +19,7 @@ __all__ = [
     "NotificationStream",
     "SessionRecord",
     "SessionStore",
+    "SubmissionTool",
+    "create_agent_mcp_server",
     "notification_frame",
 ]
