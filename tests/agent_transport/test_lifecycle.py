@@ -32,6 +32,7 @@ from agent_transport.testing import LIFECYCLE_CHECKS, Check, FakeClock, FakeSess
 from agent_transport.testing.lifecycle_kit import shape_is_the_contract_and_frozen
 from agent_transport.transport import ServiceTransport
 from tests.agent_transport.memory_transport import MemoryTransport
+from tests.specification import requirement
 
 ASKED = (Step.ATTACH, Step.START, Step.STOP)
 ACTIVE = (State.STARTING, State.SERVING, State.STOPPING)
@@ -106,6 +107,7 @@ async def test_a_catalog_that_raises_fails_the_start_and_leaves_nothing() -> Non
     assert lifecycle.state is State.DETACHED
 
 
+@requirement("agent-transport/errors/failures-visible")
 async def test_a_close_that_breaks_is_told_by_each_stop() -> None:
     it = MemoryTransport()
     it.closing = OSError("socket")

@@ -26,22 +26,18 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
         "no-admission", "stdio asks for no credential: the peer is the user", _CARRIERS
     ),
     # --- loopback
-    _loopback.deferred("binds-127", "The loopback host listens on 127.0.0.1 alone", _CARRIERS),
-    _loopback.deferred("refuses-other-bind", "Any other bind address is refused", _CARRIERS),
-    _loopback.deferred("fresh-bearer", "Each start mints a new bearer of 256 bits", _CARRIERS),
-    _loopback.deferred(
-        "bearer-to-owner-only",
-        "The bearer is handed to the caller of start, nowhere else",
-        _CARRIERS,
+    _loopback.done("binds-127", "The loopback host listens on 127.0.0.1 alone"),
+    _loopback.done("refuses-other-bind", "Any other bind address is refused"),
+    _loopback.done("fresh-bearer", "Each start mints a new bearer of 256 bits"),
+    _loopback.done(
+        "bearer-to-owner-only", "The bearer is handed to the caller of start, nowhere else"
     ),
-    _loopback.deferred("host-403", "A Host that is not the listener's own gets 403", _CARRIERS),
-    _loopback.deferred(
-        "host-with-port", "Host must name the loopback address and the listener's port", _CARRIERS
-    ),
-    _loopback.deferred("origin-403", "An Origin that is not exactly its own gets 403", _CARRIERS),
-    _loopback.deferred("origin-absent", "A request without Origin passes that check", _CARRIERS),
-    _loopback.deferred("bearer-401", "A wrong or missing bearer gets 401", _CARRIERS),
-    _loopback.deferred("before-body", "Each refusal comes before the body is read", _CARRIERS),
+    _loopback.done("host-403", "A Host that is not the listener's own gets 403"),
+    _loopback.done("host-with-port", "Host must name the loopback address and the listener's port"),
+    _loopback.done("origin-403", "An Origin that is not exactly its own gets 403"),
+    _loopback.done("origin-absent", "A request without Origin passes that check"),
+    _loopback.done("bearer-401", "A wrong or missing bearer gets 401"),
+    _loopback.done("before-body", "Each refusal comes before the body is read"),
     # --- remote
     _remote.deferred(
         "verifier-decides", "Only a token that the verifier takes is let in", _CARRIERS
@@ -77,8 +73,8 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
     ),
     _remote.deferred("binds-elsewhere", "It alone may listen beyond loopback", _CARRIERS),
     # --- all carriers
-    _admission.deferred(
-        "canonical-catalog-only", "Every carrier serves the runtime's own catalog alone", _CARRIERS
+    _admission.done(
+        "canonical-catalog-only", "Every carrier serves the runtime's own catalog alone"
     ),
     _admission.deferred(
         "permission-without-prompt",
@@ -116,17 +112,11 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
     _lifecycle.deferred("stop-twice", "stop may be called again", _SESSION),
     _lifecycle.deferred("restart-needs-attach", "After stop a new attach is needed", _SESSION),
     # --- both HTTP hosts
-    _http.deferred(
-        "checks-before-listening", "Catalog and bind are checked before a socket listens", _CARRIERS
-    ),
-    _http.deferred("stateless", "No session id is issued, kept, swept or resumed", _CARRIERS),
-    _http.deferred("no-get-stream", "GET opens no stream", _CARRIERS),
-    _http.deferred(
-        "one-session", "One listener serves the one attached session to every request", _CARRIERS
-    ),
-    _http.deferred(
-        "wire-is-sdks", "Schema and protocol errors on the wire are the SDK's", _CARRIERS
-    ),
+    _http.done("checks-before-listening", "Catalog and bind are checked before a socket listens"),
+    _http.done("stateless", "No session id is issued, kept, swept or resumed"),
+    _http.done("no-get-stream", "GET opens no stream"),
+    _http.done("one-session", "One listener serves the one attached session to every request"),
+    _http.done("wire-is-sdks", "Schema and protocol errors on the wire are the SDK's"),
     # --- catalog
     _catalog.done("checked-first", "The catalog is checked before any call"),
     _catalog.done("canonical-names", "Tools keep the runtime's name, description and schema"),
@@ -148,9 +138,7 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
     _call.done("cancelled", "A cancelled call is a visible tool error"),
     _call.done("cancel-spares-others", "Cancelling one submission leaves another's turn alone"),
     # --- errors
-    _errors.deferred(
-        "protocol-by-sdk", "Protocol errors are raised and coded by the SDK", _CARRIERS
-    ),
+    _errors.done("protocol-by-sdk", "Protocol errors are raised and coded by the SDK"),
     _errors.deferred("empty-bodies", "A refusal has an empty body", NOT_SHOWN),
     _errors.deferred(
         "nothing-leaks", "A refusal carries no credential, result or internal detail", NOT_SHOWN
@@ -170,7 +158,5 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
         NOT_SHOWN,
     ),
     _errors.deferred("audit-no-token", "The audit record has no part of the token", NOT_SHOWN),
-    _errors.deferred(
-        "failures-visible", "A listener that cannot start or close says so to its owner", _CARRIERS
-    ),
+    _errors.done("failures-visible", "A listener that cannot start or close says so to its owner"),
 )

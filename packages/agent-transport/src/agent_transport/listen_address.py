@@ -29,12 +29,7 @@ def bind(host: str, port: int) -> socket.socket:
         ConfigurationError: `host` is a name, or `port` out of range.
         ListenFailed: the system refused the address.
     """
-    try:
-        version = ipaddress.ip_address(host).version
-    except ValueError as error:
-        raise ConfigurationError("host", "must be a literal IPv4 or IPv6 address") from error
-    if not 0 <= port <= 65535:
-        raise ConfigurationError("port", "must be between 0 and 65535")
+    version = check_address(host, port)
     bound = socket.socket(socket.AF_INET6 if version == 6 else socket.AF_INET)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -46,6 +41,21 @@ def bind(host: str, port: int) -> socket.socket:
         raise ListenFailed(f"{write_host(host)}:{port}", error.strerror or str(error)) from error
     bound.setblocking(False)
     return bound
+
+
+def check_address(host: str, port: int) -> int:
+    """Check what could be bound, and return the version of its IP address.
+
+    Raises:
+        ConfigurationError: `host` is a name, or `port` out of range.
+    """
+    try:
+        version = ipaddress.ip_address(host).version
+    except ValueError as error:
+        raise ConfigurationError("host", "must be a literal IPv4 or IPv6 address") from error
+    if not 0 <= port <= 65535:
+        raise ConfigurationError("port", "must be between 0 and 65535")
+    return version
 
 
 def bound_address(bound: socket.socket) -> ListenAddress:

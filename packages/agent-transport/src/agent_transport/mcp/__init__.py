@@ -4,6 +4,8 @@ from agent_transport.mcp.call import Call, CallEnded, EndReason, EndSignal
 from agent_transport.mcp.catalog import SubmissionTool
 from agent_transport.mcp.http import McpHttpCarrier
 from agent_transport.mcp.limits import CarrierLimits
+from agent_transport.mcp.loopback import LoopbackListening, McpLoopbackHost
+from agent_transport.mcp.remote import McpRemoteHost, RemoteListening
 from agent_transport.mcp.server import create_agent_mcp_server
 from agent_transport.mcp.sessions import SessionRecord, SessionStore
 from agent_transport.mcp.stream import CarrierObserver, NotificationStream, notification_frame
@@ -15,8 +17,12 @@ __all__ = [
     "CarrierObserver",
     "EndReason",
     "EndSignal",
+    "LoopbackListening",
     "McpHttpCarrier",
+    "McpLoopbackHost",
+    "McpRemoteHost",
     "NotificationStream",
+    "RemoteListening",
     "SessionRecord",
     "SessionStore",
     "SubmissionTool",
