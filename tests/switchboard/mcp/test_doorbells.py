@@ -149,6 +149,7 @@ async def test_a_paused_queue_rings_nobody(surface: Surface) -> None:
         await stream.next_message()
         await surface.pause()
         await surface.add()
+        await surface.settled()
         await surface.pause(paused=False)
         await assert_nothing_rings(surface, stream)
 

@@ -100,6 +100,14 @@ class AgentTodos(Contract):
         """Give the todo back free of charge."""
         ...
 
+    async def create_in_scope(self, caller: Caller, new: NewTodo) -> Created | Refusal:
+        """Add a todo to one of the caller's queues.
+
+        With `parent_id`: only while the caller holds a live lease of the parent, whose person
+        it then inherits if the parent may ring (`domain.todo.inherited_person`).
+        """
+        ...
+
     async def list_in_scope(self, caller: Caller, wanted: TodoFilter) -> Sequence[TodoRow]:
         """Rows of the caller's queues; `limit + 1` rows mean that there are more."""
         ...

@@ -15,8 +15,9 @@ from switchboard.domain.endpoint import (
     Verb,
 )
 from switchboard.domain.todo import DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_LAPSES
+from switchboard.service.draft import TodoDraft
 from switchboard.service.endpoints import EndpointDraft
-from switchboard.service.todos import MAX_BULK, TodoDraft
+from switchboard.service.todos import MAX_BULK
 
 
 class Body(BaseModel):

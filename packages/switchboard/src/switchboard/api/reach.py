@@ -16,9 +16,10 @@ from switchboard.domain.endpoint import Endpoint
 from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import Todo, Trust
 from switchboard.domain.workspace import Operator, WorkspaceId
+from switchboard.service.draft import Origin
 from switchboard.service.endpoints import EndpointDesk
 from switchboard.service.last_seen import LastSeen
-from switchboard.service.todos import Origin, Todos
+from switchboard.service.todos import Todos
 from switchboard.store import People
 
 T = TypeVar("T")

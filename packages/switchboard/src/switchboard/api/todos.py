@@ -25,7 +25,7 @@ from switchboard.domain.queue import is_queue_name
 from switchboard.domain.refusal import Code
 from switchboard.domain.todo import LIVE, State, TodoId
 from switchboard.records import Changed, TodoFilter
-from switchboard.service.todos import TodoDraft
+from switchboard.service.draft import TodoDraft
 
 router = APIRouter(prefix="/todos", tags=["todos"], route_class=StrictRoute)
 

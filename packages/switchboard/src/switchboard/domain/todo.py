@@ -226,3 +226,8 @@ def may_ring(todo: Todo) -> bool:
     if todo.trust is Trust.AGENT:
         return todo.parent_id is not None
     return todo.trust in (Trust.OPERATOR, Trust.SIGNED)
+
+
+def inherited_person(parent: Todo) -> PersonId | None:
+    """To whom a child is attributed: it rings only below a parent that may ring itself."""
+    return parent.person_id if may_ring(parent) else None

@@ -9,8 +9,15 @@ import orjson
 from switchboard.clock import rfc3339
 from switchboard.domain.endpoint import Caller
 from switchboard.domain.refusal import Code, Reason, Refusal
-from switchboard.domain.todo import State, Todo
+from switchboard.domain.todo import Attempt, State, Todo
+from switchboard.records import TodoHistory
 from switchboard.service.leases import Lease
+
+Answer = dict[str, Any]
+
+MAX_PAGE_BYTES = 63 * 1024
+"""A list with its frame stays under 64 KiB: clients cut longer results in the middle."""
+PRIOR_SHOWN = 5
 
 _RETRYABLE = (Code.UNAVAILABLE, Code.RATE_LIMITED)
 _ADVICE = {
@@ -24,10 +31,9 @@ _ADVICE = {
 }
 
 
-def row(todo: Todo, caller: Caller, *, claimable: bool | None = None) -> dict[str, Any]:
+def row(todo: Todo, caller: Caller, *, claimable: bool = False) -> Answer:
     """A todo without its payload, so that 200 of them stay small."""
-    held = todo.state is State.CLAIMED and todo.holder_id == caller.endpoint_id
-    shown: dict[str, Any] = {
+    shown: Answer = {
         "id": todo.id,
         "queue": todo.queue,
         "title": todo.title,
@@ -40,13 +46,23 @@ def row(todo: Todo, caller: Caller, *, claimable: bool | None = None) -> dict[st
         "available_at": _pending_time(todo),
         "lease_expires_at": _time(todo.lease_expires_at_ms),
         "payload_bytes": todo.payload_bytes,
-        "yours": held,
+        "yours": todo.state is State.CLAIMED and todo.holder_id == caller.endpoint_id,
         "claimable": claimable,
     }
-    return {name: value for name, value in shown.items() if value is not None}
+    return _known(shown)
 
 
-def claim_answer(lease: Lease, caller: Caller) -> dict[str, Any]:
+def page(rows: list[Answer], *, more: bool) -> Answer:
+    """Rows of a list; a page that would be cut off by clients is made shorter instead."""
+    fitting = rows
+    while len(fitting) > 1 and len(orjson.dumps(fitting)) > MAX_PAGE_BYTES:
+        fitting = fitting[: len(fitting) * 3 // 4]
+    if more or len(fitting) < len(rows):
+        return {"todos": fitting, "next_cursor": fitting[-1]["id"]}
+    return {"todos": fitting}
+
+
+def claim_answer(lease: Lease, caller: Caller) -> Answer:
     """What a model must copy stands first: clients cut long results at the end."""
     todo = lease.claimed.todo
     first = {
@@ -55,20 +71,31 @@ def claim_answer(lease: Lease, caller: Caller) -> dict[str, Any]:
         "lease_expires_at": _time(todo.lease_expires_at_ms),
         "empty": False,
     }
-    prior = [
-        {
-            "outcome": attempt.outcome.value if attempt.outcome else None,
-            "endpoint": attempt.holder_name,
-            "summary": attempt.summary,
-            "ended_at": _time(attempt.ended_at_ms),
-        }
-        for attempt in lease.claimed.prior
-    ]
-    payload = orjson.loads(todo.payload_json) if todo.payload_json is not None else None
-    return first | row(todo, caller) | {"payload": payload, "prior_attempts": prior}
+    prior = [_attempt(attempt) for attempt in lease.claimed.prior]
+    return (
+        first | row(todo, caller) | {"payload": _json(todo.payload_json), "prior_attempts": prior}
+    )
 
 
-def success(structured: dict[str, Any]) -> dict[str, Any]:
+def work_again(history: TodoHistory) -> Answer:
+    """What the claim had told, for a holder that has lost it."""
+    todo = history.todo
+    earlier = [attempt for attempt in history.attempts if attempt.number < todo.attempt]
+    prior = [_attempt(attempt) for attempt in earlier[::-1][:PRIOR_SHOWN]]
+    return {"payload": _json(todo.payload_json), "prior_attempts": prior}
+
+
+def history_answer(shown: Answer, history: TodoHistory) -> Answer:
+    """A todo's row with everything that an agent may know of it."""
+    todo = history.todo
+    ended = _known({"summary": todo.summary, "failure_reason": todo.failure_reason})
+    if todo.result_json is not None:
+        ended["result"] = _json(todo.result_json)
+    attempts = [_attempt(attempt) for attempt in history.attempts]
+    return shown | {"payload": _json(todo.payload_json)} | ended | {"attempts": attempts}
+
+
+def success(structured: Answer) -> Answer:
     """A result with its JSON as text beside it."""
     text = orjson.dumps(structured).decode()
     return {
@@ -78,7 +105,7 @@ def success(structured: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def failure(refusal: Refusal) -> dict[str, Any]:
+def failure(refusal: Refusal) -> Answer:
     """A tool error: code, what stood in the way, what to do."""
     code, reason = refusal.code, refusal.reason
     parts = [reason.value if reason else None, refusal.field]
@@ -103,6 +130,28 @@ def _advice(refusal: Refusal) -> str:
     if refusal.reason is Reason.STALE_TOKEN:
         return "Pass the lease_token your last claim returned, or stop."
     return _ADVICE[refusal.code]
+
+
+def _attempt(attempt: Attempt) -> Answer:
+    return _known(
+        {
+            "number": attempt.number,
+            "outcome": attempt.outcome.value if attempt.outcome else None,
+            "endpoint": attempt.holder_name,
+            "summary": attempt.summary,
+            "note": attempt.note,
+            "started_at": rfc3339(attempt.started_at_ms),
+            "ended_at": _time(attempt.ended_at_ms),
+        }
+    )
+
+
+def _known(fields: Answer) -> Answer:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _json(text: str | None) -> Any:
+    return None if text is None else orjson.loads(text)
 
 
 def _pending_time(todo: Todo) -> str | None:

@@ -1,81 +1,141 @@
-"""The tools as they are advertised. Roots are closed objects without unions."""
+"""What each tool takes: closed objects without unions. `arguments` checks by this table."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from switchboard.domain.endpoint import Verb
+from switchboard.domain.endpoint import MAX_LEASE_MS, MIN_LEASE_MS, Verb
+from switchboard.domain.todo import (
+    MAX_KEY_CHARS,
+    MAX_KIND_CHARS,
+    MAX_PRIORITY,
+    MAX_TITLE_CHARS,
+    MIN_PRIORITY,
+    State,
+)
 
-_ID = {"type": "string", "description": "The todo's id, td_ and 26 characters."}
-_TOKEN = {"type": "string", "description": "The lease_token your last claim returned."}
-_LEASE = {"type": "integer", "minimum": 10, "maximum": 86_400}
-_TEXT = {"type": "string"}
+Schema = dict[str, Any]
 
-PROPERTIES: dict[Verb, dict[str, dict[str, Any]]] = {
+MAX_ROWS = 200
+MAX_WAIT_S = 25
+MAX_DELAY_S = 86_400
+
+_ID: Schema = {"type": "string", "description": "The todo's id: td_ and 26 characters."}
+_QUEUE: Schema = {"type": "string", "description": "One of this endpoint's queues."}
+_TOKEN: Schema = {
+    "type": "string",
+    "description": "The lease_token your last claim returned. Needed once you have claimed this "
+    "todo more than once; always checked when given.",
+}
+_LEASE: Schema = {
+    "type": "integer",
+    "minimum": MIN_LEASE_MS // 1000,
+    "maximum": MAX_LEASE_MS // 1000,
+    "description": "How long the lease runs from now; the endpoint's default when absent.",
+}
+_SUMMARY: Schema = {
+    "type": "string",
+    "description": "What was done or learnt, for whoever looks at this todo next; at most 2 KiB.",
+}
+
+
+def _integer(minimum: int, maximum: int, description: str) -> Schema:
+    return {
+        "type": "integer",
+        "minimum": minimum,
+        "maximum": maximum,
+        "description": description,
+    }
+
+
+def _text(description: str, max_chars: int | None = None) -> Schema:
+    limit = {} if max_chars is None else {"maxLength": max_chars}
+    return {"type": "string", **limit, "description": description}
+
+
+PROPERTIES: dict[Verb, dict[str, Schema]] = {
     Verb.LIST_TODOS: {
-        "queue": _TEXT,
+        "queue": _QUEUE,
         "state": {
             "type": "string",
-            "enum": ["pending", "claimed", "done", "failed", "cancelled"],
+            "enum": [state.value for state in State],
+            "description": "Only this state; pending and claimed when absent.",
         },
-        "limit": {"type": "integer", "minimum": 1, "maximum": 200},
-        "cursor": _TEXT,
+        "limit": _integer(1, MAX_ROWS, "Rows of a page; 50 when absent."),
+        "cursor": _text("next_cursor of the page before."),
     },
     Verb.CLAIM: {
-        "id": _ID,
-        "queue": _TEXT,
+        "id": {**_ID, "description": "The todo to claim; the next ready one when absent."},
+        "queue": _QUEUE,
         "lease_seconds": _LEASE,
-        "wait_seconds": {"type": "integer", "minimum": 0, "maximum": 25},
+        "wait_seconds": _integer(
+            0, MAX_WAIT_S, "How long to wait for a todo when none is ready; without id only."
+        ),
     },
-    Verb.COMPLETE: {"id": _ID, "result": {}, "summary": _TEXT, "lease_token": _TOKEN},
+    Verb.COMPLETE: {
+        "id": _ID,
+        "result": {"description": "The result: any JSON value."},
+        "summary": _SUMMARY,
+        "lease_token": _TOKEN,
+    },
     Verb.FAIL: {
         "id": _ID,
-        "reason": _TEXT,
-        "retry": {"type": "boolean"},
-        "summary": _TEXT,
+        "reason": _text("Why it did not work; at most 2 KiB."),
+        "retry": {"type": "boolean", "description": "false: nobody shall try again."},
+        "summary": _SUMMARY,
         "lease_token": _TOKEN,
     },
-    Verb.HEARTBEAT: {"id": _ID, "lease_seconds": _LEASE, "note": _TEXT, "lease_token": _TOKEN},
+    Verb.HEARTBEAT: {
+        "id": _ID,
+        "lease_seconds": _LEASE,
+        "note": _text("Where the work stands, in one line."),
+        "include_payload": {
+            "type": "boolean",
+            "description": "true: payload and prior_attempts come along again.",
+        },
+        "lease_token": _TOKEN,
+    },
     Verb.RELEASE: {
         "id": _ID,
-        "delay_seconds": {"type": "integer", "minimum": 0, "maximum": 86_400},
+        "delay_seconds": _integer(0, MAX_DELAY_S, "How long nobody shall get it."),
         "lease_token": _TOKEN,
     },
+    Verb.GET_TODO: {"id": _ID},
+    Verb.CREATE_TODO: {
+        "queue": _QUEUE,
+        "title": _text("What is to be done, in one line.", MAX_TITLE_CHARS),
+        "payload": {"description": "What its worker needs to know: any JSON value."},
+        "kind": _text("A short word for what sort of work it is.", MAX_KIND_CHARS),
+        "priority": _integer(MIN_PRIORITY, MAX_PRIORITY, "Higher goes first; 0 when absent."),
+        "available_at": _text("RFC 3339 time before which nobody gets it."),
+        "idempotency_key": _text(
+            "While a todo with this key is unfinished, asking again returns that one.",
+            MAX_KEY_CHARS,
+        ),
+        "parent_id": {
+            **_ID,
+            "description": "A todo that you hold. Only below one does new work wake other agents.",
+        },
+    },
 }
-REQUIRED = dict.fromkeys(PROPERTIES, ("id",)) | {Verb.LIST_TODOS: (), Verb.CLAIM: ()}
 
-_ABOUT = {
-    Verb.LIST_TODOS: ("List todos", "Todos of your queues, newest first. Takes no lease."),
-    Verb.CLAIM: (
-        "Claim a todo",
-        "Lease the named todo, or the next ready one. Only one endpoint holds a todo at a time; "
-        "the lease ends at lease_expires_at unless you call heartbeat.",
-    ),
-    Verb.COMPLETE: ("Complete a todo", "Finish a todo that you hold. Repeating it is harmless."),
-    Verb.FAIL: ("Fail a todo", "Give up this attempt; it is tried again later unless retry=false."),
-    Verb.HEARTBEAT: ("Extend a lease", "Extend the lease of a todo that you hold."),
-    Verb.RELEASE: ("Release a todo", "Give a todo back without an attempt being counted."),
+REQUIRED: dict[Verb, tuple[str, ...]] = {
+    Verb.LIST_TODOS: (),
+    Verb.CLAIM: (),
+    Verb.COMPLETE: ("id",),
+    Verb.FAIL: ("id",),
+    Verb.HEARTBEAT: ("id",),
+    Verb.RELEASE: ("id",),
+    Verb.GET_TODO: ("id",),
+    Verb.CREATE_TODO: ("queue", "title"),
 }
 
 
-def tool(verb: Verb) -> dict[str, Any]:
-    """One tool as `tools/list` shows it."""
-    title, description = _ABOUT[verb]
+def input_schema(verb: Verb) -> Schema:
+    """The arguments of a tool."""
     return {
-        "name": verb.value,
-        "title": title,
-        "description": description,
-        "inputSchema": {
-            "type": "object",
-            "properties": PROPERTIES[verb],
-            "required": list(REQUIRED[verb]),
-            "additionalProperties": False,
-        },
-        "annotations": {
-            "title": title,
-            "readOnlyHint": verb is Verb.LIST_TODOS,
-            "destructiveHint": False,
-            "idempotentHint": verb in (Verb.LIST_TODOS, Verb.COMPLETE, Verb.FAIL),
-            "openWorldHint": False,
-        },
+        "type": "object",
+        "properties": PROPERTIES[verb],
+        "required": list(REQUIRED[verb]),
+        "additionalProperties": False,
     }

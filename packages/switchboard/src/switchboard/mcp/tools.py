@@ -3,48 +3,71 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
-from agent_transport.mcp import Call
+from agent_transport.mcp import Call, CallEnded, EndReason
 from switchboard.domain.endpoint import MIN_LEASE_MS, Caller, Verb
-from switchboard.domain.identifier import TODO_ID
 from switchboard.domain.refusal import Code, Refusal
-from switchboard.domain.todo import DEFAULT_JSON_BYTES, MAX_SUMMARY_BYTES, State, TodoId
+from switchboard.domain.todo import State, Todo, TodoId
 from switchboard.errors import StoreUnavailable
-from switchboard.mcp.answers import claim_answer, failure, row, success
-from switchboard.mcp.schemas import PROPERTIES, REQUIRED
-from switchboard.records import Changed, NothingReady, TodoFilter
+from switchboard.mcp.answers import (
+    Answer,
+    claim_answer,
+    failure,
+    history_answer,
+    page,
+    row,
+    success,
+    work_again,
+)
+from switchboard.mcp.arguments import Arguments, check
+from switchboard.records import Changed, Created, NothingReady, TodoFilter
+from switchboard.service.agent_work import AgentWork
+from switchboard.service.draft import TodoDraft
 from switchboard.service.leases import Lease, Leases, Wanted
-from switchboard.service.validation import invalid, is_storable, json_text
 from switchboard.store import AgentTodos
 
 _log = logging.getLogger(__name__)
-_SHORT_TEXTS = ("summary", "reason", "note")
+DEFAULT_ROWS = 50
+RETRY_AT_MOST_S = 30
+
+Run = Callable[[Arguments, Call[Caller]], Awaitable[Answer | Refusal]]
 
 
 class Tools:
     """Answers `tools/call`. One object per process."""
 
     def __init__(
-        self, store: AgentTodos, leases: Leases, *, max_json_bytes: int = DEFAULT_JSON_BYTES
+        self, store: AgentTodos, leases: Leases, work: AgentWork, *, max_json_bytes: int
     ) -> None:
         self._store = store
         self._leases = leases
+        self._work = work
         self._max_json_bytes = max_json_bytes
+        self._verbs: dict[Verb, Run] = {
+            Verb.LIST_TODOS: self._list,
+            Verb.CLAIM: self._claim,
+            Verb.COMPLETE: self._complete,
+            Verb.FAIL: self._fail,
+            Verb.HEARTBEAT: self._heartbeat,
+            Verb.RELEASE: self._release,
+            Verb.GET_TODO: self._get,
+            Verb.CREATE_TODO: self._create,
+        }
 
-    async def call(
-        self, verb: Verb, given: Mapping[str, Any], call: Call[Caller]
-    ) -> dict[str, Any]:
+    async def call(self, verb: Verb, given: Mapping[str, Any], call: Call[Caller]) -> Answer:
         """Run one verb. Nothing is read or written before the guards have passed."""
         caller = call.caller
         if verb not in caller.verbs:
             return failure(Refusal(Code.FORBIDDEN))
-        checked = self._checked(verb, given, caller)
+        checked = check(verb, given, caller, self._max_json_bytes)
         if isinstance(checked, Refusal):
             return failure(checked)
         try:
-            answer = await self._run(verb, checked, call)
+            answer = await self._verbs[verb](checked, call)
+        except CallEnded:
+            raise
         except StoreUnavailable:
             _log.warning("tool_unavailable", exc_info=True, extra=_who(caller, verb))
             return failure(Refusal(Code.UNAVAILABLE))
@@ -53,91 +76,12 @@ class Tools:
             return failure(Refusal(Code.INTERNAL))
         return failure(answer) if isinstance(answer, Refusal) else success(answer)
 
-    def _checked(
-        self, verb: Verb, given: Mapping[str, Any], caller: Caller
-    ) -> dict[str, Any] | Refusal:
-        arguments: dict[str, Any] = {}
-        for name, value in given.items():
-            if name not in PROPERTIES[verb]:
-                return invalid(name if is_storable(name) and len(name) <= 64 else "arguments")
-            if value is None:
-                continue
-            fitted = self._fitted(name, value, PROPERTIES[verb][name])
-            if isinstance(fitted, Refusal):
-                return fitted
-            arguments[name] = fitted
-        for name in REQUIRED[verb]:
-            if name not in arguments:
-                return invalid(name)
-        if "queue" in arguments and not caller.covers(arguments["queue"]):
-            return Refusal(Code.FORBIDDEN, field="queue")
-        return arguments
+    # With a lease
 
-    def _fitted(self, name: str, value: object, schema: Mapping[str, Any]) -> object | Refusal:
-        if name == "result":
-            text = json_text(value, self._max_json_bytes)
-            return invalid(name) if text is None else text
-        kind = schema["type"]
-        if kind == "integer":
-            return _whole(name, value, schema)
-        if kind == "boolean":
-            value = (
-                {"true": True, "false": False}.get(value, value)
-                if isinstance(value, str)
-                else value
-            )
-            return value if isinstance(value, bool) else invalid(name)
-        if not isinstance(value, str) or not is_storable(value):
-            return invalid(name)
-        if "enum" in schema and value not in schema["enum"]:
-            return invalid(name)
-        if name in ("id", "cursor") and TODO_ID.fullmatch(value) is None:
-            return invalid(name) if name == "cursor" else Refusal(Code.NOT_FOUND)
-        if name in _SHORT_TEXTS and len(value.encode()) > MAX_SUMMARY_BYTES:
-            return invalid(name)
-        return value
-
-    async def _run(
-        self, verb: Verb, args: dict[str, Any], call: Call[Caller]
-    ) -> dict[str, Any] | Refusal:
-        caller = call.caller
-        if verb is Verb.LIST_TODOS:
-            return await self._list(args, caller)
-        if verb is Verb.CLAIM:
-            return await self._claim(args, call)
-        todo_id, token = TodoId(args["id"]), cast("str | None", args.get("lease_token"))
-        summary = args.get("summary")
-        if verb is Verb.COMPLETE:
-            changed = await self._leases.complete(
-                caller, todo_id, token, args.get("result"), summary
-            )
-        elif verb is Verb.FAIL:
-            changed = await self._leases.fail(
-                caller, todo_id, token, args.get("reason"), summary, retry=args.get("retry", True)
-            )
-        elif verb is Verb.HEARTBEAT:
-            changed = await self._leases.heartbeat(
-                caller, todo_id, token, _lease_ms(args, caller), args.get("note")
-            )
-        else:
-            delay_ms = args.get("delay_seconds", 0) * 1000
-            changed = await self._leases.release(caller, todo_id, token, delay_ms)
-        return row(changed.todo, caller) if isinstance(changed, Changed) else changed
-
-    async def _list(self, args: dict[str, Any], caller: Caller) -> dict[str, Any]:
-        queues = (args["queue"],) if "queue" in args else caller.queues
-        states = (State(args["state"]),) if "state" in args else (State.PENDING, State.CLAIMED)
-        limit = args.get("limit", 50)
-        before = TodoId(args["cursor"]) if "cursor" in args else None
-        rows = await self._store.list_in_scope(caller, TodoFilter(queues, states, limit, before))
-        shown = [row(one.todo, caller, claimable=one.claimable) for one in rows[:limit]]
-        more = {"next_cursor": shown[-1]["id"]} if len(rows) > limit else {}
-        return {"todos": shown, **more}
-
-    async def _claim(self, args: dict[str, Any], call: Call[Caller]) -> dict[str, Any] | Refusal:
+    async def _claim(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
         caller = call.caller
         wanted = Wanted(
-            todo_id=TodoId(args["id"]) if "id" in args else None,
+            todo_id=_id(args) if "id" in args else None,
             queues=(args["queue"],) if "queue" in args else caller.queues,
             lease_ms=_lease_ms(args, caller),
             wait_s=args.get("wait_seconds", 0),
@@ -145,34 +89,107 @@ class Tools:
         answer = await self._leases.claim(caller, wanted, call.ended, call.undo_if_unsent)
         if isinstance(answer, Lease):
             return claim_answer(answer, caller)
-        if isinstance(answer, NothingReady):
-            return {"empty": True, "retry_after_seconds": _retry_s(answer)}
-        return answer
+        if isinstance(answer, Refusal):
+            return answer
+        if call.ended.is_set() and call.ended.reason is not EndReason.DRAINED:
+            raise CallEnded
+        return {"empty": True, "retry_after_seconds": _retry_s(answer)}
+
+    async def _complete(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
+        result, summary = args.get("result"), args.get("summary")
+        changed = await self._leases.complete(call.caller, _id(args), _token(args), result, summary)
+        return _changed(changed, call.caller)
+
+    async def _fail(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
+        changed = await self._leases.fail(
+            call.caller,
+            _id(args),
+            _token(args),
+            args.get("reason"),
+            args.get("summary"),
+            retry=args.get("retry", True),
+        )
+        return _changed(changed, call.caller)
+
+    async def _heartbeat(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
+        caller, todo_id = call.caller, _id(args)
+        changed = await self._leases.heartbeat(
+            caller, todo_id, _token(args), _lease_ms(args, caller), args.get("note")
+        )
+        if isinstance(changed, Refusal) or not args.get("include_payload", False):
+            return _changed(changed, caller)
+        history = await self._work.show(caller, todo_id)
+        return row(changed.todo, caller) | (work_again(history) if history else {})
+
+    async def _release(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
+        delay_ms = args.get("delay_seconds", 0) * 1000
+        changed = await self._leases.release(call.caller, _id(args), _token(args), delay_ms)
+        if isinstance(changed, Refusal):
+            return changed
+        return await self._row(changed.todo, call.caller)
+
+    # Without one
+
+    async def _list(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
+        caller = call.caller
+        queues = (args["queue"],) if "queue" in args else caller.queues
+        states = (State(args["state"]),) if "state" in args else (State.PENDING, State.CLAIMED)
+        limit = args.get("limit", DEFAULT_ROWS)
+        before = TodoId(args["cursor"]) if "cursor" in args else None
+        rows = await self._store.list_in_scope(caller, TodoFilter(queues, states, limit, before))
+        shown = [row(one.todo, caller, claimable=one.claimable) for one in rows[:limit]]
+        return page(shown, more=len(rows) > limit)
+
+    async def _get(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
+        history = await self._work.show(call.caller, _id(args))
+        if history is None:
+            return Refusal(Code.NOT_FOUND)
+        return history_answer(await self._row(history.todo, call.caller), history)
+
+    async def _create(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
+        draft = TodoDraft(
+            queue=args["queue"],
+            title=args["title"],
+            payload=args.get("payload"),
+            kind=args.get("kind"),
+            priority=args.get("priority", 0),
+            available_at_ms=args.get("available_at"),
+            idempotency_key=args.get("idempotency_key"),
+        )
+        parent_id = TodoId(args["parent_id"]) if "parent_id" in args else None
+        created = await self._work.create(call.caller, draft, parent_id)
+        if not isinstance(created, Created):
+            return created
+        return await self._row(created.todo, call.caller) | {"created": created.created}
+
+    async def _row(self, todo: Todo, caller: Caller) -> Answer:
+        claimable = await self._work.is_claimable(caller, todo)
+        return row(todo, caller, claimable=claimable)
 
 
-def _whole(name: str, value: object, schema: Mapping[str, Any]) -> int | Refusal:
-    """ "5" and 5.0 are 5; true is not 1."""
-    if isinstance(value, str) and len(value) <= 8 and value.isascii() and value.isdigit():
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        return invalid(name)
-    return value if schema["minimum"] <= value <= schema["maximum"] else invalid(name)
+def _changed(changed: Changed | Refusal, caller: Caller) -> Answer | Refusal:
+    return changed if isinstance(changed, Refusal) else row(changed.todo, caller)
 
 
-def _lease_ms(args: Mapping[str, Any], caller: Caller) -> int:
-    return (
-        max(args["lease_seconds"] * 1000, MIN_LEASE_MS)
-        if "lease_seconds" in args
-        else caller.lease_ms
-    )
+def _id(args: Arguments) -> TodoId:
+    return TodoId(args["id"])
+
+
+def _token(args: Arguments) -> str | None:
+    return args.get("lease_token")
+
+
+def _lease_ms(args: Arguments, caller: Caller) -> int:
+    if "lease_seconds" not in args:
+        return caller.lease_ms
+    return max(args["lease_seconds"] * 1000, MIN_LEASE_MS)
 
 
 def _retry_s(nothing: NothingReady) -> int:
     if nothing.next_ready_at_ms is None:
-        return 30
-    return min(max((nothing.next_ready_at_ms - nothing.now_ms + 999) // 1000, 1), 30)
+        return RETRY_AT_MOST_S
+    wait_s = (nothing.next_ready_at_ms - nothing.now_ms + 999) // 1000
+    return min(max(wait_s, 1), RETRY_AT_MOST_S)
 
 
 def _who(caller: Caller, verb: Verb) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import orjson
 
@@ -10,6 +11,8 @@ from switchboard.domain.refusal import Code, Refusal
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """NUL and lone surrogates: no store keeps them and no JSON text can carry them back."""
+_ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""A NUL in JSON text, but not a backslash that is itself followed by `u0000`."""
 _LINE_BREAK = re.compile("[\r\n\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -39,6 +42,15 @@ def json_text(value: object, max_bytes: int) -> str | None:
         raw = orjson.dumps(value)
     except TypeError:  # lone surrogates, integers beyond 64 bits, too deep
         return None
-    if len(raw) > max_bytes or b"\\u0000" in raw:
+    if len(raw) > max_bytes or _ESCAPED_NUL.search(raw):
         return None
     return raw.decode("utf-8")
+
+
+def instant_ms(text: str) -> int | None:
+    """An RFC 3339 time in milliseconds since 1970; None when it is none, or has no offset."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else round(moment.timestamp() * 1000)

@@ -139,6 +139,13 @@ class SqliteStore(SqlitePeople):
             lambda tx: endings.release_if_held(tx, caller, todo_id, token_hash, delay_ms)
         )
 
+    async def create_in_scope(self, caller: Caller, new: NewTodo) -> Created | Refusal:
+        def create(tx: Transaction) -> Created | Refusal:
+            self._queues_may_be_new(tx, caller.workspace_id, (new.queue,))
+            return todos.create_in_scope(tx, caller, new)
+
+        return await self._write(create)
+
     async def list_in_scope(self, caller: Caller, wanted: TodoFilter) -> Sequence[TodoRow]:
         if wanted.queues is None:
             wanted = TodoFilter(caller.queues, wanted.states, wanted.limit, wanted.before_id)
@@ -336,4 +343,3 @@ class SqliteStore(SqlitePeople):
     def _forget_endpoints(self) -> None:
         self._callers.clear()
         self._sessions.clear()
-

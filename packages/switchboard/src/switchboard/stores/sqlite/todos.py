@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from switchboard.domain.actor import Actor
 from switchboard.domain.endpoint import Caller
 from switchboard.domain.refusal import Code, Reason, Refusal
-from switchboard.domain.todo import LIVE, Outcome, State, Step, Todo, TodoId
+from switchboard.domain.todo import (
+    LIVE,
+    Outcome,
+    State,
+    Step,
+    Todo,
+    TodoId,
+    inherited_person,
+)
 from switchboard.domain.workspace import WorkspaceId
 from switchboard.records import Changed, Created, NewTodo, TodoFilter, TodoHistory, TodoRow
+from switchboard.stores.sqlite.claims import endpoint_is_active
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.history import end_attempt, write_event
 from switchboard.stores.sqlite.rows import attempt_of, event_of, todo_of
@@ -43,6 +52,29 @@ def _create(tx: Transaction, workspace_id: WorkspaceId, new: NewTodo, actor: Act
     )
     assert row is not None, "an insert without effect has met a live key"
     return Created(todo_of(row), created=False)
+
+
+def create_in_scope(tx: Transaction, caller: Caller, new: NewTodo) -> Created | Refusal:
+    """See `AgentTodos.create_in_scope`."""
+    if not caller.covers(new.queue) or not endpoint_is_active(tx, caller):
+        return Refusal(Code.FORBIDDEN)
+    if new.parent_id is not None:
+        parent = _held_parent(tx, caller, new.parent_id)
+        if isinstance(parent, Refusal):
+            return parent
+        new = replace(new, person_id=inherited_person(parent))
+    return create_todos(tx, caller.workspace_id, (new,), caller.actor)[0]
+
+
+def _held_parent(tx: Transaction, caller: Caller, parent_id: TodoId) -> Todo | Refusal:
+    row = tx.one("todo_in_workspace", todo_id=parent_id, workspace_id=caller.workspace_id)
+    if row is None or not caller.covers(row["queue"]):
+        return Refusal(Code.NOT_FOUND, field="parent_id")
+    parent = todo_of(row)
+    ends_ms = parent.lease_expires_at_ms
+    if parent.holder_id != caller.endpoint_id or ends_ms is None or ends_ms <= tx.now_ms:
+        return Refusal(Code.CONFLICT, Reason.LEASE_LOST, field="parent_id")
+    return parent
 
 
 def history_of(tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId) -> TodoHistory | None:

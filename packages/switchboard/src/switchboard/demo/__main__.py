@@ -1,0 +1,64 @@
+"""Tells the story once. Exit code 0: every step happened; 1: one did not, and it is named."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from contextlib import AsyncExitStack
+
+from switchboard.demo.narrator import Narrator, reason
+from switchboard.demo.story import Story
+
+STEP_BOUND_S = 30.0
+"""No step waits for ever. The longest, a lapse, takes 10 to 15 s."""
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+async def main() -> int:
+    """The exit code."""
+    _end_on_signals()
+    # The client logs what the story shows anyway, such as the end of a revoked session.
+    logging.getLogger().addHandler(logging.NullHandler())
+    narrator = Narrator()
+    with narrator:
+        stack = AsyncExitStack()
+        story = Story(narrator.note, stack)
+        try:
+            async with stack:
+                await _tell(story, narrator)
+        except asyncio.CancelledError:
+            narrator.broke_off("interrupted", story.left())
+        except Exception as error:
+            narrator.broke_off(reason(error), story.left())
+        else:
+            narrator.ended()
+            return 0
+    return 1
+
+
+async def _tell(story: Story, narrator: Narrator) -> None:
+    steps = story.steps()
+    for number, (title, happen) in enumerate(steps, 1):
+        narrator.begin(number, len(steps), title)
+        async with asyncio.timeout(STEP_BOUND_S):
+            await happen()
+        narrator.done()
+
+
+def _end_on_signals() -> None:
+    """The first signal ends the story; those after it must not cut the tidying short."""
+    loop, story = asyncio.get_running_loop(), asyncio.current_task()
+    assert story is not None
+
+    def end() -> None:
+        if not story.cancelling():
+            story.cancel()
+
+    for number in _ENDINGS:
+        loop.add_signal_handler(number, end)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

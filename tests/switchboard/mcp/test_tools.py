@@ -1,0 +1,272 @@
+"""The tools as they are shown and called: schemas both ways, scope, the verbs granted by name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from switchboard.domain.endpoint import Verb
+from switchboard.domain.todo import State, Trust
+from tests.specification import requirement
+from tests.switchboard.mcp.agent import Agent
+from tests.switchboard.mcp.serving import Surface
+
+EVERY = tuple(Verb)
+ID = "td_" + "0" * 26
+
+
+async def shown(agent: Agent) -> dict[str, dict[str, Any]]:
+    listed = (await agent.post("tools/list")).json["result"]["tools"]
+    return {tool["name"]: tool for tool in listed}
+
+
+def is_valid(schema: dict[str, Any], value: object) -> bool:
+    validator: Any = Draft202012Validator(schema)
+    return validator.is_valid(value)
+
+
+@requirement("SPEC-0014/tools/schemas")
+async def test_each_tool_states_its_schemas_and_how_it_behaves(surface: Surface) -> None:
+    tools = await shown(await surface.agent(verbs=EVERY))
+    assert list(tools) == [verb.value for verb in Verb]
+    for tool in tools.values():
+        for schema in (tool["inputSchema"], tool["outputSchema"]):
+            Draft202012Validator.check_schema(schema)
+            assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+            assert not {"anyOf", "oneOf", "allOf"} & set(schema)
+        assert tool["title"]
+        assert set(tool["annotations"]) >= {
+            "readOnlyHint",
+            "destructiveHint",
+            "idempotentHint",
+            "openWorldHint",
+        }
+    assert "heartbeat before lease_expires_at" in tools["claim"]["description"]
+
+
+@requirement("SPEC-0014/tools/structured-output")
+async def test_each_result_fits_the_schema_that_its_tool_states(surface: Surface) -> None:
+    agent = await surface.agent(verbs=EVERY)
+    schemas = {name: tool["outputSchema"] for name, tool in (await shown(agent)).items()}
+    await surface.add("first", kind="review", source="forge", payload=[1, None], priority=3)
+    await surface.add("second", delay_ms=9_000)
+
+    async def fits(tool: str, **arguments: Any) -> dict[str, Any]:
+        structured = await agent.done(tool, **arguments)
+        assert is_valid(schemas[tool], structured), (tool, structured)
+        return structured
+
+    await fits("list_todos")
+    one = await fits("claim")
+    await fits("claim")
+    await fits("heartbeat", id=one["id"], include_payload=True)
+    child = await fits("create_todo", queue="reviews", title="child", parent_id=one["id"])
+    await fits("release", id=one["id"])
+    again = await fits("claim", id=one["id"])
+    await fits("heartbeat", id=one["id"], note="on it", lease_token=again["lease_token"])
+    await fits("fail", id=one["id"], reason="no", lease_token=again["lease_token"])
+    surface.clock.advance(60_000)
+    last = await fits("claim", id=one["id"])
+    assert [prior["outcome"] for prior in last["prior_attempts"]] == ["failed", "released"]
+    await fits("complete", id=one["id"], result={"a": 1}, lease_token=last["lease_token"])
+    shown_todo = await fits("get_todo", id=one["id"])
+    assert (shown_todo["payload"], shown_todo["result"]) == ([1, None], {"a": 1})
+    assert len(shown_todo["attempts"]) == 3
+    await fits("get_todo", id=child["id"])
+    await fits("list_todos", state="done")
+
+
+@requirement(
+    "SPEC-0014/tools/advertised-by-allowlist",
+    "SPEC-0014/tools/scope-filters-tools",
+    "SPEC-0014/tools/out-of-scope-no-effect",
+)
+async def test_an_endpoint_shows_its_verbs_and_no_other_has_an_effect(surface: Surface) -> None:
+    todo_id = await surface.add()
+    agent = await surface.agent(verbs=(Verb.LIST_TODOS, Verb.CLAIM))
+    assert list(await shown(agent)) == ["list_todos", "claim"]
+    claimed = await agent.done("claim")
+    before = await surface.store.todo(surface.ledger.workspace_id, todo_id)
+    for verb in set(EVERY) - {Verb.LIST_TODOS, Verb.CLAIM}:
+        token = {"lease_token": claimed["lease_token"]}
+        assert (await agent.refused(verb, id=todo_id, **token))["code"] == "forbidden"
+    assert await surface.store.todo(surface.ledger.workspace_id, todo_id) == before
+
+
+async def test_a_queue_out_of_scope_is_a_scope_error_and_its_todos_do_not_exist(
+    surface: Surface,
+) -> None:
+    secret = await surface.add(queue="secrets")
+    agent = await surface.agent(verbs=EVERY)
+    for tool, arguments in (
+        ("list_todos", {}),
+        ("claim", {}),
+        ("create_todo", {"title": "mine"}),
+    ):
+        refused = await agent.refused(tool, queue="secrets", **arguments)
+        assert (refused["code"], refused["retryable"]) == ("forbidden", False)
+    for tool in ("claim", "complete", "fail", "heartbeat", "release", "get_todo"):
+        foreign, unknown = await agent.call(tool, id=secret), await agent.call(tool, id=ID)
+        assert foreign.json["result"] == unknown.json["result"]
+        assert "not_found" in foreign.json["result"]["content"][0]["text"]
+    below = await agent.refused("create_todo", queue="reviews", title="x", parent_id=secret)
+    assert below["code"] == "not_found"
+    assert (await surface.todo(secret)).state is State.PENDING
+    assert (await agent.done("list_todos"))["todos"] == []
+
+
+@requirement("SPEC-0014/tools/error-mapping", "SPEC-0014/errors/named-kinds")
+async def test_each_kind_of_refusal_has_a_code_a_reason_and_advice(surface: Surface) -> None:
+    agent, peer = await surface.agent(verbs=EVERY), await surface.agent()
+    endpoint = await surface.endpoint(peer)
+    held = await surface.add()
+    assert (await peer.done("claim", id=held))["id"] == held
+    later = await surface.add(delay_ms=60_000)
+    assigned = await surface.add(assignee_id=endpoint.id)
+    cancelled = await surface.add()
+    await surface.todos.cancel(surface.ledger.workspace_id, cancelled, surface.ledger.owner)
+    expected = [
+        (held, "conflict", "held_by_other"),
+        (later, "conflict", "not_due"),
+        (assigned, "conflict", "assigned_elsewhere"),
+        (cancelled, "conflict", "cancelled"),
+        (ID, "not_found", None),
+    ]
+    for todo_id, code, reason in expected:
+        answer = await agent.call("claim", id=todo_id)
+        error = answer.json["result"]["_meta"]["switchboard/error"]
+        assert (error["code"], error.get("reason")) == (code, reason)
+        text = answer.json["result"]["content"][0]["text"]
+        assert text.startswith(f"{code}: ")
+        assert "another" in text
+    paused = await surface.add()
+    await surface.pause()
+    assert (await agent.refused("claim", id=paused))["reason"] == "paused"
+
+
+async def test_a_full_page_of_long_rows_stays_under_64_kib_and_pages_join(
+    surface: Surface,
+) -> None:
+    await surface.add()
+    ids = {
+        await surface.add("\N{SNOWMAN}" * 200, kind="k" * 64, source="s" * 200) for _ in range(120)
+    }
+    agent = await surface.agent()
+    seen: set[str] = set()
+    cursor: dict[str, str] = {}
+    for _ in range(20):
+        listed = await agent.done("list_todos", limit=200, **cursor)
+        assert len(json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()) < 65_536
+        page = {row["id"] for row in listed["todos"]}
+        assert page
+        assert not page & seen
+        seen |= page
+        if "next_cursor" not in listed:
+            break
+        cursor = {"cursor": listed["next_cursor"]}
+    assert ids < seen
+    assert len(seen) == 121
+
+
+async def test_two_hundred_plain_rows_are_one_page(surface: Surface) -> None:
+    for number in range(200):
+        await surface.add(f"Review change number {number}")
+    agent = await surface.agent()
+    listed = await agent.done("list_todos", limit=200)
+    assert len(listed["todos"]) == 200
+
+
+async def test_work_below_a_held_todo_inherits_its_person_and_rings(surface: Surface) -> None:
+    parent = await surface.add()
+    agent, peer = await surface.agent(verbs=EVERY), await surface.agent()
+    await agent.done("claim", id=parent)
+    async with peer.stream() as stream:
+        created = await agent.done(
+            "create_todo", queue="reviews", title="a part of it", parent_id=parent, priority="-7"
+        )
+        assert (created["created"], created["priority"], created["claimable"]) == (True, -7, True)
+        rung = await stream.next_message()
+    assert rung["params"]["meta"]["todo_id"] == created["id"]
+    child = await surface.todo(created["id"])
+    assert (child.trust, child.parent_id) == (Trust.AGENT, parent)
+    assert child.person_id == surface.ledger.founding.person_id
+
+
+async def test_work_on_its_own_or_below_unverified_work_never_rings(surface: Surface) -> None:
+    weak = await surface.add(trust=Trust.TOKEN)
+    agent, peer = await surface.agent(verbs=EVERY), await surface.agent()
+    await agent.done("claim", id=weak)
+    async with peer.stream() as stream:
+        alone = await agent.done("create_todo", queue="reviews", title="on its own")
+        below = await agent.done("create_todo", queue="reviews", title="b", parent_id=weak)
+        marker = await surface.add("the marker")
+        assert (await stream.next_message())["params"]["meta"]["todo_id"] == marker
+    for one in (alone, below):
+        assert (await surface.todo(one["id"])).person_id is None
+        assert (await peer.done("claim", id=one["id"]))["id"] == one["id"]
+
+
+async def test_nobody_adds_below_a_todo_that_he_does_not_hold(surface: Surface) -> None:
+    parent = await surface.add()
+    agent, holder = await surface.agent(verbs=EVERY), await surface.agent(verbs=EVERY)
+    asked = {"queue": "reviews", "title": "x", "parent_id": parent}
+    assert (await agent.refused("create_todo", **asked))["reason"] == "lease_lost"
+    await holder.done("claim", id=parent, lease_seconds=10)
+    assert (await agent.refused("create_todo", **asked))["reason"] == "lease_lost"
+    surface.clock.advance(11_000)
+    assert (await holder.refused("create_todo", **asked))["reason"] == "lease_lost"
+    assert len((await agent.done("list_todos"))["todos"]) == 1
+
+
+async def test_a_key_makes_a_creation_repeatable_and_is_the_agents_own(surface: Surface) -> None:
+    agent = await surface.agent(verbs=EVERY)
+    of_a_person = await surface.add(idempotency_key="nightly")
+    asked = {"queue": "reviews", "title": "x", "idempotency_key": "nightly"}
+    first = await agent.done("create_todo", **asked)
+    second = await agent.done("create_todo", **asked)
+    assert (first["created"], second["created"]) == (True, False)
+    assert first["id"] == second["id"] != of_a_person
+
+
+async def test_a_due_time_is_kept_and_wants_an_offset(surface: Surface) -> None:
+    agent = await surface.agent(verbs=EVERY)
+    asked = {"queue": "reviews", "title": "x"}
+    later = await agent.done("create_todo", available_at="2026-03-01T00:00:00+02:00", **asked)
+    assert (later["available_at"], later["claimable"]) == ("2026-02-28T22:00:00.000Z", False)
+    for wrong in ("2026-03-01T00:00:00", "tomorrow", "", 7):
+        refused = await agent.refused("create_todo", available_at=wrong, **asked)
+        assert refused["code"] == "invalid_argument"
+
+
+async def test_a_holder_that_lost_its_context_gets_the_payload_again(surface: Surface) -> None:
+    todo_id = await surface.add(payload={"page": 3})
+    agent = await surface.agent()
+    await agent.done("claim")
+    plain = await agent.done("heartbeat", id=todo_id)
+    assert "payload" not in plain
+    full = await agent.done("heartbeat", id=todo_id, include_payload=True)
+    assert (full["payload"], full["prior_attempts"]) == ({"page": 3}, [])
+
+
+@requirement("SPEC-0014/concurrency/shared-state-safe")
+@pytest.mark.concurrency
+async def test_two_endpoints_share_a_queue_without_double_work(surface: Surface) -> None:
+    added = {await surface.add(f"number {number}") for number in range(40)}
+    pair = [await surface.agent(agent=name) for name in ("left", "right")]
+    done: list[str] = []
+
+    async def work(agent: Agent) -> None:
+        while True:
+            claimed = await agent.done("claim")
+            if claimed["empty"]:
+                return
+            done.append(claimed["id"])
+            ended = await agent.done("complete", id=claimed["id"])
+            assert ended["state"] == "done"
+
+    await asyncio.gather(*(work(agent) for agent in pair for _ in range(3)))
+    assert sorted(done) == sorted(added)
