@@ -1,48 +1,45 @@
-"""The reference pages name everything that there is."""
+"""The reference pages name everything that there is, and nothing that there is not."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
 from switchboard.cli.exit_code import ExitCode
-from switchboard.cli.main import application
-from switchboard.domain.endpoint import Verb
 from switchboard.domain.refusal import Code, Reason
-from switchboard.settings_table import SETTINGS, Setting
+from switchboard.settings_table import SETTINGS
+from tests.docs.code_blocks import GUIDE, PAGES, code_blocks
+from tests.docs.help_texts import commands
+from tests.docs.log_events import events_in, log_events
 from tests.specification import requirement
 
-ROOT = Path(__file__).resolve().parents[2]
-GUIDE = ROOT / "docs" / "guide"
-PAGES = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "packages").glob("*/README.md")]
-)
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
-def test_each_setting_stands_in_the_reference_with_its_default(setting: Setting) -> None:
-    rows = (GUIDE / "settings.md").read_text("utf-8").splitlines()
-    row = next((row for row in rows if f"`{setting.variable}`" in row), None)
-    assert row is not None
-    default = setting.default
-    assert not default or f"`{default}`" in row
+_SHARED_OPTIONS = {"--url", "--token", "--data-dir", "--json", "--help"}
+"""Described once, at the head of the page."""
 
 
 def test_each_command_and_option_stands_in_the_reference() -> None:
     page = (GUIDE / "cli.md").read_text("utf-8")
-    missing = [name for name, command in _commands() if not _documented(page, name, command)]
-    assert not missing
+    sections = dict(re.findall(r"^### `([^`]+)`\n(.*?)(?=^##|\Z)", page, re.M | re.S))
+    real = {
+        name: {opt for param in command.params for opt in param.opts if opt.startswith("--")}
+        for name, command in commands()
+    }
+    assert set(sections) == set(real)
+    undescribed = {
+        name: missing
+        for name, options in real.items()
+        if (
+            missing := [
+                opt for opt in options - _SHARED_OPTIONS if f"`{opt}`" not in sections[name]
+            ]
+        )
+    }
+    assert not undescribed
 
 
-def test_each_verb_error_code_and_reason_stands_in_the_reference() -> None:
-    page = (GUIDE / "tools.md").read_text("utf-8")
-    assert not [word for word in (*Verb, *Code, *Reason) if f"`{word}`" not in page]
+def test_each_error_code_and_reason_stands_in_the_reference() -> None:
+    page = (GUIDE / "errors.md").read_text("utf-8")
+    assert not [word for word in (*Code, *Reason) if f"| `{word}` |" not in page]
 
 
 def test_each_exit_code_stands_in_the_reference() -> None:
@@ -50,32 +47,39 @@ def test_each_exit_code_stands_in_the_reference() -> None:
     assert not [code for code in ExitCode if f"| {int(code)} |" not in page]
 
 
+def test_the_log_page_has_a_row_for_each_event_that_the_sources_write_and_no_other() -> None:
+    page = (GUIDE / "logs.md").read_text("utf-8")
+    rows = set(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.M))
+    assert rows == log_events()
+
+
+def test_an_event_is_found_in_a_source_by_its_word_and_its_level() -> None:
+    source = (
+        '_log.warning("ring_lost", slug=slug)\n_log.exception("broke: %s", why)\nother.info("x")'
+    )
+    assert list(events_in(source, "some.py")) == [("ring_lost", "warning"), ("broke", "error")]
+
+
+def test_no_page_names_a_variable_that_no_setting_has() -> None:
+    """Two more are read by the client commands, and one by the reader's own configuration."""
+    known = {setting.variable for setting in SETTINGS}
+    known |= {"SWITCHBOARD_URL", "SWITCHBOARD_TOKEN", "SWITCHBOARD_TOKEN_FILE"}
+    known.add("SWITCHBOARD_CREDENTIAL")
+    named = {
+        (page.name, variable)
+        for page in PAGES
+        for variable in re.findall(r"\bSWITCHBOARD_[A-Z_]+\b", page.read_text("utf-8"))
+    }
+    assert not [(page, variable) for page, variable in named if variable not in known]
+
+
 @requirement("SPEC-0014/wiring/docs-http-only")
 def test_every_wiring_block_in_the_documentation_is_http() -> None:
     seen = 0
     for page in PAGES:
-        for block in re.findall(r"```json\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
-            for server in json.loads(block).get("mcpServers", {}).values():
+        for block in code_blocks(page, "json"):
+            for server in json.loads(block.text).get("mcpServers", {}).values():
                 seen += 1
                 assert server["type"] == "http", page.name
                 assert "command" not in server, page.name
     assert seen
-
-
-def _commands() -> Iterator[tuple[str, TyperCommand]]:
-    root = get_command(application)
-    assert isinstance(root, TyperGroup)
-    for name, command in root.commands.items():
-        inner = command.commands if isinstance(command, TyperGroup) else {"": command}
-        for one, leaf in inner.items():
-            assert isinstance(leaf, TyperCommand)
-            yield f"{name} {one}".strip(), leaf
-
-
-def _documented(page: str, name: str, command: TyperCommand) -> bool:
-    section = re.search(rf"^### `{name}`\n(.*?)(?=^### |^## |\Z)", page, re.M | re.S)
-    options = [opt for param in command.params for opt in param.opts if opt.startswith("--")]
-    shared = {"--url", "--token", "--data-dir", "--json", "--help"}
-    return section is not None and all(
-        f"`{option}`" in section[1] for option in options if option not in shared
-    )

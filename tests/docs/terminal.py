@@ -1,0 +1,90 @@
+"""A reader's terminal: runs what a page tells to type, and presses Ctrl-C when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.docs.code_blocks import ROOT
+from tests.service_process import BOUND_S, ServiceProcess, serving
+
+ENVIRONMENT_DIRECTORY = Path(sys.executable).parent.parent
+
+
+@asynccontextmanager
+async def checkout_with_service(directory: Path) -> AsyncGenerator[ServiceProcess]:
+    """`directory` as a checkout looks after `make up`, whose service runs on a free port.
+
+    The pages say `.data`, `.venv` and `examples`; each leads to the real thing.
+    """
+    async with serving(directory) as service:
+        (directory / ".data").symlink_to(service.data_dir)
+        (directory / ".venv").symlink_to(ENVIRONMENT_DIRECTORY)
+        (directory / "examples").symlink_to(ROOT / "examples")
+        yield service
+
+
+class Terminal:
+    """One shell that runs a text from its first line to its last, and stops at an error."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.lines: list[str] = []
+        """What was shown so far, standard error among it."""
+
+    async def read_until(self, beginning: str) -> str:
+        """The first line from here on that begins so."""
+        async with asyncio.timeout(BOUND_S):
+            while line := await self._next_line():
+                if line.startswith(beginning):
+                    return line
+        raise AssertionError(f"no line began with {beginning!r}:\n{self.shown}")
+
+    async def press_ctrl_c(self) -> None:
+        """Interrupt what runs in the foreground, and the shell with it, as a terminal does."""
+        os.killpg(self._process.pid, signal.SIGINT)
+
+    async def finish(self) -> str:
+        """Everything shown, once the text has run to its end without an error."""
+        async with asyncio.timeout(BOUND_S):
+            while await self._next_line():
+                pass
+            code = await self._process.wait()
+        assert code == 0, f"exit {code}:\n{self.shown}"
+        return self.shown
+
+    @property
+    def shown(self) -> str:
+        return "".join(self.lines)
+
+    async def _next_line(self) -> str:
+        assert self._process.stdout is not None
+        line = (await self._process.stdout.readline()).decode()
+        self.lines.append(line)
+        return line
+
+
+@asynccontextmanager
+async def typed(text: str, directory: Path, **variables: str) -> AsyncGenerator[Terminal]:
+    """A shell in `directory` that runs `text`; all that it started is ended with the block."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+    process = await asyncio.create_subprocess_exec(
+        *("bash", "-euo", "pipefail", "-c", text),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        cwd=directory,
+        env=own | variables,
+        start_new_session=True,
+    )
+    try:
+        yield Terminal(process)
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.communicate()
