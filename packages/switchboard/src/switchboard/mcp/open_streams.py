@@ -74,7 +74,8 @@ class OpenStreams:
         return len(self._endpoints)
 
     def add(self, stream: Stream) -> EndpointStreams:
-        """A stream has opened."""
+        """A stream has opened. Its turn comes first: it is proof of a client that listens now,
+        while an older stream may belong to a session that this client has left behind."""
         caller: Caller = stream.caller
         found = self._endpoints.get(caller.endpoint_id)
         if found is None:
@@ -82,7 +83,7 @@ class OpenStreams:
             for queue in caller.queues if hears(caller) else ():
                 key = (caller.workspace_id, queue)
                 self._queues.setdefault(key, {})[caller.endpoint_id] = found
-        found.streams.append(stream)
+        found.streams.insert(0, stream)
         return found
 
     def remove(self, stream: Stream) -> None:
