@@ -22,14 +22,17 @@ async def rings(service: ServiceProcess, stream: Stream) -> str:
 async def test_an_agent_that_shakes_hands_again_is_rung_once_and_on_its_new_stream(
     tmp_path: Path,
 ) -> None:
-    async with serving(tmp_path) as service, RawAgent.connected(await service.vend()) as agent:
-        async with agent.stream() as old:
-            first = agent.session
-            await agent.initialize()
-            assert agent.session != first
-            async with agent.stream() as new:
-                await rings(service, new)
-                await rings(service, old)
+    async with (
+        serving(tmp_path) as service,
+        RawAgent.connected(await service.vend()) as agent,
+        agent.stream() as old,
+    ):
+        first = agent.session
+        await agent.initialize()
+        assert agent.session != first
+        async with agent.stream() as new:
+            await rings(service, new)
+            await rings(service, old)
 
 
 async def test_the_session_of_another_endpoint_is_one_that_never_was(tmp_path: Path) -> None:
