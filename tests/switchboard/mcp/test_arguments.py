@@ -58,6 +58,7 @@ WRONG: dict[str, list[object]] = {
     "retry": _TRUTHS,
     "include_payload": _TRUTHS,
     "lease_token": _TEXTS,
+    "claim_key": [*_TEXTS, "", " ", "x" * 201, "two\nlines"],
     "result": [NUL, LONE, {"a": NUL}, {NUL: 1}, {LONE: 1}, "x" * DEFAULT_JSON_BYTES],
     "payload": [NUL, LONE, [[LONE]], {NUL: 1}, "x" * DEFAULT_JSON_BYTES],
     "title": [*_TEXTS, "", " ", "x" * 201, "two\nlines", "two\u2029lines"],

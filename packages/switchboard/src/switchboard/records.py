@@ -47,11 +47,13 @@ class Claimed:
     """A lease that now runs. `prior` holds at most 5 earlier attempts, newest first.
 
     `buried`: lapsed todos that reached their cap on the way and are now failed.
+    `regranted`: the lease ran already; its holder asked again by its key.
     """
 
     todo: Todo
     prior: tuple[Attempt, ...]
     buried: tuple[Todo, ...] = ()
+    regranted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

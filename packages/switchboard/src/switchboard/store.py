@@ -41,7 +41,12 @@ class AgentTodos(Contract):
     """What an authenticated endpoint may do. Every change is guarded by "endpoint active"."""
 
     async def claim_next_ready(
-        self, caller: Caller, queues: Sequence[str], lease_ms: int, token_hash: bytes
+        self,
+        caller: Caller,
+        queues: Sequence[str],
+        lease_ms: int,
+        token_hash: bytes,
+        claim_key: str | None = None,
     ) -> Claimed | NothingReady | Refusal:
         """Lease the first ready todo of `queues`: priority, then ready time, then id.
 
@@ -51,9 +56,17 @@ class AgentTodos(Contract):
         ...
 
     async def claim_if_ready(
-        self, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+
+        With `claim_key`: what the caller still holds by a claim of the same key is granted again,
+        with `token_hash` in place of the earlier one; a key of another question is refused.
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        lease_ms: int,
+        token_hash: bytes,
+        claim_key: str | None = None,
     ) -> Claimed | Refusal:
-        """Lease this todo. A live lease is never granted again, not even to its holder."""
+        """Lease this todo. A live lease is never granted again, but to its holder by its key."""
         ...
 
     async def undo_claim(self, caller: Caller, todo_id: TodoId, token_hash: bytes) -> Todo | None:

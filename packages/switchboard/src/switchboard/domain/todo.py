@@ -75,6 +75,7 @@ class Step(StrEnum):
     CLAIM = "claim"
     TAKEOVER = "takeover"
     UNDO_CLAIM = "undo_claim"
+    REGRANT = "regrant"
     HEARTBEAT = "heartbeat"
     REVIVE = "revive"
     COMPLETE = "complete"
@@ -118,6 +119,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(
         Step.TAKEOVER, _C, _C, (By.IN_SCOPE, By.PERSON), "lease ran out, lapses + 1 below the cap"
     ),
+    Transition(Step.REGRANT, _C, _C, (By.HOLDER,), "same claim key, lease still runs"),
     Transition(Step.UNDO_CLAIM, _C, _P, (By.SERVICE,), "the caller left before it was answered"),
     Transition(Step.HEARTBEAT, _C, _C, (By.HOLDER, By.PERSON), "lease token fits"),
     Transition(Step.REVIVE, _P, _C, (By.HOLDER,), "swept, lease token of the latest attempt"),

@@ -9,7 +9,7 @@ from typing import Any
 from switchboard.domain.endpoint import Caller, Verb
 from switchboard.domain.identifier import TODO_ID
 from switchboard.domain.refusal import Code, Refusal
-from switchboard.domain.todo import MAX_SUMMARY_BYTES
+from switchboard.domain.todo import MAX_KEY_CHARS, MAX_SUMMARY_BYTES
 from switchboard.mcp.schemas import PROPERTIES, REQUIRED, Schema
 from switchboard.service.validation import (
     instant_ms,
@@ -79,6 +79,8 @@ def _text(name: str, value: str, schema: Schema) -> object:
         return value if TODO_ID.fullmatch(value) else invalid(name)
     if name in _SHORT:
         return value if len(value.encode()) <= MAX_SUMMARY_BYTES else invalid(name)
+    if name == "claim_key":
+        return value if is_one_line(value, MAX_KEY_CHARS) else invalid(name)
     if name == "note":
         return value if is_one_line(value, MAX_SUMMARY_BYTES) else invalid(name)
     if name == "available_at":

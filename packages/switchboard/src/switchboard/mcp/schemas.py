@@ -66,10 +66,15 @@ PROPERTIES: dict[Verb, dict[str, Schema]] = {
     },
     Verb.CLAIM: {
         "id": {**_ID, "description": "The todo to claim; the next ready one when absent."},
-        "queue": _QUEUE,
+        "queue": {**_QUEUE, "description": "Only from this queue; without id."},
         "lease_seconds": _LEASE,
         "wait_seconds": _integer(
             0, MAX_WAIT_S, "How long to wait for a todo when none is ready; without id only."
+        ),
+        "claim_key": _text(
+            "A name of your own for this claim. Asking again with it, while the lease runs, "
+            "returns the same todo with a new lease_token.",
+            MAX_KEY_CHARS,
         ),
     },
     Verb.COMPLETE: {

@@ -85,6 +85,7 @@ class Tools:
             queues=(args["queue"],) if "queue" in args else caller.queues,
             lease_ms=_lease_ms(args, caller),
             wait_s=args.get("wait_seconds", 0),
+            claim_key=args.get("claim_key"),
         )
         answer = await self._leases.claim(caller, wanted, call.ended, call.undo_if_unsent)
         if isinstance(answer, Lease):

@@ -45,6 +45,7 @@ class Wanted:
     queues: tuple[str, ...]
     lease_ms: int
     wait_s: float = 0.0
+    claim_key: str | None = None
 
 
 KeepUndo = Callable[[Callable[[], Awaitable[object]]], None]
@@ -172,18 +173,21 @@ class _Attempt:
         wanted = self._wanted
         if wanted.todo_id is not None:
             return await self._store.claim_if_ready(
-                self._caller, wanted.todo_id, wanted.lease_ms, token_hash
+                self._caller, wanted.todo_id, wanted.lease_ms, token_hash, wanted.claim_key
             )
         return await self._store.claim_next_ready(
-            self._caller, wanted.queues, wanted.lease_ms, token_hash
+            self._caller, wanted.queues, wanted.lease_ms, token_hash, wanted.claim_key
         )
 
     async def undo(self) -> None:
-        """Take the claim back, if it was won: its answer never left."""
+        """Take the claim back, if it was won: its answer never left.
+
+        A lease that was granted again stays: an earlier answer may have been heard after all.
+        """
         if self._task is None:
             return
         answer = await self._task
-        if not isinstance(answer, Claimed):
+        if not isinstance(answer, Claimed) or answer.regranted:
             return
         todo = await self._store.undo_claim(self._caller, answer.todo.id, self._token_hash)
         if todo is not None and todo.state is State.PENDING:

@@ -23,9 +23,18 @@ Lane = tuple[str, EndpointId | None]
 
 
 def claim_next_ready(
-    tx: Transaction, caller: Caller, queues: Sequence[str], lease_ms: int, token_hash: bytes
+    tx: Transaction,
+    caller: Caller,
+    queues: Sequence[str],
+    lease_ms: int,
+    token_hash: bytes,
+    claim_key: str | None = None,
 ) -> Claimed | NothingReady | Refusal:
     """See `AgentTodos.claim_next_ready`."""
+    if claim_key is not None:
+        known = _live_claim(tx, caller, claim_key)
+        if known is not None:
+            return _regrant(tx, caller, known, token_hash, fits=known["queue"] in queues)
     lanes = lanes_of(tx, caller, queues)
     buried: list[Todo] = []
     while True:
@@ -35,7 +44,7 @@ def claim_next_ready(
         if found["state"] == State.CLAIMED and found["lapses"] + 1 >= found["max_lapses"]:
             buried += bury_lapsed(tx, found["id"], caller.actor)
             continue
-        claimed = _lease(tx, caller, found["id"], lease_ms, token_hash)
+        claimed = _lease(tx, caller, found["id"], lease_ms, token_hash, claim_key)
         if claimed is None:  # ready, in scope and not paused: only the endpoint can have ended
             return Refusal(Code.FORBIDDEN)
         return Claimed(claimed, _prior(tx, claimed), tuple(buried))
@@ -45,10 +54,19 @@ def claim_next_ready(
 
 
 def claim_if_ready(
-    tx: Transaction, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+    tx: Transaction,
+    caller: Caller,
+    todo_id: TodoId,
+    lease_ms: int,
+    token_hash: bytes,
+    claim_key: str | None = None,
 ) -> Claimed | Refusal:
     """See `AgentTodos.claim_if_ready`."""
-    claimed = _lease(tx, caller, todo_id, lease_ms, token_hash)
+    if claim_key is not None:
+        known = _live_claim(tx, caller, claim_key)
+        if known is not None:
+            return _regrant(tx, caller, known, token_hash, fits=known["id"] == todo_id)
+    claimed = _lease(tx, caller, todo_id, lease_ms, token_hash, claim_key)
     if claimed is not None:
         return Claimed(claimed, _prior(tx, claimed))
     row = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=caller.workspace_id)
@@ -219,8 +237,46 @@ def _band(
     }
 
 
+def _live_claim(tx: Transaction, caller: Caller, claim_key: str) -> Row | None:
+    return tx.one(
+        "live_claim_by_key",
+        workspace_id=caller.workspace_id,
+        endpoint_id=caller.endpoint_id,
+        claim_key=claim_key,
+    )
+
+
+def _regrant(
+    tx: Transaction, caller: Caller, known: Row, token_hash: bytes, *, fits: bool
+) -> Claimed | Refusal:
+    """The same claim once more, for a caller that did not hear of it."""
+    if not fits:  # the key was used for another question, whose answer would mislead
+        return Refusal(Code.INVALID_ARGUMENT, field="claim_key")
+    row = tx.one(
+        "regrant_if_held",
+        todo_id=known["id"],
+        workspace_id=caller.workspace_id,
+        endpoint_id=caller.endpoint_id,
+        credential_id=caller.credential_id,
+        queues=json.dumps(caller.queues),
+        claim_key=known["claim_key"],
+        token_hash=token_hash,
+    )
+    if row is None:  # its own, running, in scope: only the endpoint can have ended
+        return Refusal(Code.FORBIDDEN)
+    todo = todo_of(row)
+    tx.run("retoken_attempt", todo_id=todo.id, number=todo.attempt, token_hash=token_hash)
+    write_event(tx, todo, Step.REGRANT, caller.actor, State.CLAIMED)
+    return Claimed(todo, _prior(tx, todo), regranted=True)
+
+
 def _lease(
-    tx: Transaction, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+    tx: Transaction,
+    caller: Caller,
+    todo_id: TodoId,
+    lease_ms: int,
+    token_hash: bytes,
+    claim_key: str | None,
 ) -> Todo | None:
     row = tx.one(
         "claim_if_ready",
@@ -231,6 +287,7 @@ def _lease(
         queues=json.dumps(caller.queues),
         lease_ms=lease_ms,
         token_hash=token_hash,
+        claim_key=claim_key,
     )
     if row is None:
         return None

@@ -113,6 +113,7 @@ CREATE TABLE todo (
     created_at_ms INTEGER NOT NULL,
     updated_at_ms INTEGER NOT NULL,
     ended_at_ms INTEGER,
+    claim_key TEXT,
     CONSTRAINT todo_lease CHECK ((state = 'claimed') = (lease_expires_at_ms IS NOT NULL)),
     CONSTRAINT todo_claimed_has_holder CHECK (state <> 'claimed' OR holder_id IS NOT NULL),
     CONSTRAINT todo_ended CHECK ((state IN ('done', 'failed', 'cancelled')) = (ended_at_ms IS NOT NULL)),
@@ -134,6 +135,10 @@ CREATE INDEX todo_due ON todo (available_at_ms) WHERE state = 'pending';
 -- serve the lists; a claim touches neither
 CREATE INDEX todo_live ON todo (workspace_id, queue, id) WHERE ended_at_ms IS NULL;
 CREATE INDEX todo_ended ON todo (workspace_id, queue, state, id) WHERE ended_at_ms IS NOT NULL;
+
+-- serves live_claim_by_key
+CREATE INDEX todo_claim_key ON todo (holder_id, claim_key)
+    WHERE claim_key IS NOT NULL AND ended_at_ms IS NULL;
 
 -- serves the end of an endpoint
 CREATE INDEX todo_assigned ON todo (assignee_id) WHERE ended_at_ms IS NULL AND assignee_id IS NOT NULL;

@@ -75,17 +75,27 @@ class SqliteStore(SqlitePeople):
     # Agents
 
     async def claim_next_ready(
-        self, caller: Caller, queues: Sequence[str], lease_ms: int, token_hash: bytes
+        self,
+        caller: Caller,
+        queues: Sequence[str],
+        lease_ms: int,
+        token_hash: bytes,
+        claim_key: str | None = None,
     ) -> Claimed | NothingReady | Refusal:
         return await self._write(
-            lambda tx: claims.claim_next_ready(tx, caller, queues, lease_ms, token_hash)
+            lambda tx: claims.claim_next_ready(tx, caller, queues, lease_ms, token_hash, claim_key)
         )
 
     async def claim_if_ready(
-        self, caller: Caller, todo_id: TodoId, lease_ms: int, token_hash: bytes
+        self,
+        caller: Caller,
+        todo_id: TodoId,
+        lease_ms: int,
+        token_hash: bytes,
+        claim_key: str | None = None,
     ) -> Claimed | Refusal:
         return await self._write(
-            lambda tx: claims.claim_if_ready(tx, caller, todo_id, lease_ms, token_hash)
+            lambda tx: claims.claim_if_ready(tx, caller, todo_id, lease_ms, token_hash, claim_key)
         )
 
     async def undo_claim(self, caller: Caller, todo_id: TodoId, token_hash: bytes) -> Todo | None:

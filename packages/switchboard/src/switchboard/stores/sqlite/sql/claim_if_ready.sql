@@ -3,7 +3,7 @@ UPDATE todo
 SET state = 'claimed', attempt = attempt + 1, lapses = lapses + (state = 'claimed'),
     holder_id = :endpoint_id, lease_token_hash = :token_hash,
     lease_expires_at_ms = :now_ms + :lease_ms, ready_at_ms = :now_ms + :lease_ms,
-    rings = 0, updated_at_ms = :now_ms
+    claim_key = :claim_key, rings = 0, updated_at_ms = :now_ms
 WHERE id = :todo_id AND workspace_id = :workspace_id
   AND ended_at_ms IS NULL AND ready_at_ms <= :now_ms
   AND (state = 'pending' OR lapses + 1 < max_lapses)
