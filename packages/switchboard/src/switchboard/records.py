@@ -129,6 +129,45 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Replaced:
+    """A new endpoint stands where another was. `moved`: todos that are assigned to it now."""
+
+    endpoint: Endpoint
+    ended: Ended
+    moved: tuple[Todo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewCredential:
+    """The hash of a minted credential, and the part of it that may be shown again."""
+
+    id: str
+    hash: bytes
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndedCredential:
+    """A credential that opens nothing any more. Its endpoint goes on."""
+
+    id: str
+    endpoint_id: EndpointId
+    workspace_id: WorkspaceId
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """An endpoint has a new credential. `ended`: the ones that are over already.
+
+    `previous_until_ms`: until when the previous one still opens the endpoint; None: no longer.
+    """
+
+    endpoint: Endpoint
+    ended: tuple[EndedCredential, ...]
+    previous_until_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A stored MCP session. JSON fields are what the client sent at initialize."""
 

@@ -26,10 +26,14 @@ from switchboard.records import (
     Claimed,
     Created,
     Ended,
+    EndedCredential,
     Founding,
+    NewCredential,
     NewEndpoint,
     NewTodo,
     NothingReady,
+    Replaced,
+    Rotated,
     Session,
     TodoFilter,
     TodoHistory,
@@ -217,12 +221,34 @@ class Endpoints(Contract):
         """End an endpoint, its credentials, sessions, claims and assignments in one transaction."""
         ...
 
+    async def replace_endpoint_if_active(
+        self, workspace_id: WorkspaceId, slug: str, new: NewEndpoint, actor: Actor
+    ) -> Replaced | Refusal:
+        """Vend `new` and revoke the endpoint `slug`, in one transaction.
+
+        Live todos assigned to the old one are assigned to the new one where it has their queue.
+        """
+        ...
+
+    async def rotate_credential_if_active(
+        self, workspace_id: WorkspaceId, slug: str, new: NewCredential, overlap_ms: int
+    ) -> Rotated | Refusal:
+        """Give an endpoint one more credential; the newest one so far lives on for `overlap_ms`.
+
+        Every older one is over at once: two live at most. Sessions and claims stay.
+        """
+        ...
+
     async def expire_endpoints(self, limit: int) -> Sequence[Ended]:
         """End the endpoints whose time has come, in the way of a revocation."""
         ...
 
+    async def expire_credentials(self, limit: int) -> Sequence[EndedCredential]:
+        """End the credentials whose overlap is over; each is told of once."""
+        ...
+
     async def next_expiry_ms(self) -> int | None:
-        """When the next active endpoint expires."""
+        """When the next active endpoint or live credential expires."""
         ...
 
     async def caller_by_credential(self, credential_hash: bytes) -> Caller | None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from sqlite3 import Row
 
 from switchboard.domain.actor import EXPIRER, Actor
 from switchboard.domain.endpoint import Endpoint, EndpointId, EndpointState, Protocol
 from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import Outcome, State, Step, Todo
 from switchboard.domain.workspace import WorkspaceId
-from switchboard.records import Ended, NewEndpoint, Session
+from switchboard.records import (
+    Ended,
+    EndedCredential,
+    NewCredential,
+    NewEndpoint,
+    Replaced,
+    Rotated,
+    Session,
+)
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.history import end_attempt, write_event
 from switchboard.stores.sqlite.rows import endpoint_of, todo_of
@@ -34,13 +42,8 @@ def vend_endpoint(
         lease_ms=new.lease_ms,
         lifetime_ms=new.lifetime_ms,
     )
-    tx.run(
-        "insert_credential",
-        id=new.credential_id,
-        endpoint_id=new.id,
-        hash=new.credential_hash,
-        prefix=new.credential_prefix,
-    )
+    first = NewCredential(new.credential_id, new.credential_hash, new.credential_prefix)
+    _insert_credential(tx, new.id, first)
     return _endpoint(tx, new.id)
 
 
@@ -75,15 +78,54 @@ def revoke_endpoint_if_active(
 ) -> Ended | Refusal:
     """See `Endpoints.revoke_endpoint_if_active`."""
     found = endpoint_by_slug(tx, workspace_id, slug)
-    ended = None if found is None else _end(tx, found.id, EndpointState.REVOKED, actor)
+    ended = None if found is None else _End(tx, found.id, actor).run(EndpointState.REVOKED)
     return ended or _not_active(tx, workspace_id, slug)
 
 
 def expire_endpoints(tx: Transaction, limit: int) -> list[Ended]:
     """See `Endpoints.expire_endpoints`."""
     rows = tx.all("expired_endpoints", limit=limit)
-    ends = [_end(tx, EndpointId(row["id"]), EndpointState.EXPIRED, EXPIRER) for row in rows]
+    ends = [_End(tx, EndpointId(row["id"]), EXPIRER).run(EndpointState.EXPIRED) for row in rows]
     return [ended for ended in ends if ended is not None]
+
+
+def replace_endpoint_if_active(
+    tx: Transaction, workspace_id: WorkspaceId, slug: str, new: NewEndpoint, actor: Actor
+) -> Replaced | Refusal:
+    """See `Endpoints.replace_endpoint_if_active`."""
+    row = tx.one("active_endpoint_by_slug", workspace_id=workspace_id, slug=slug)
+    if row is None:
+        return _not_active(tx, workspace_id, slug)
+    vended = vend_endpoint(tx, workspace_id, new, actor)
+    end = _End(tx, EndpointId(row["id"]), actor)
+    ended = end.run(EndpointState.REVOKED, heir=vended)
+    assert ended is not None, "it was active within this transaction"
+    return Replaced(vended, ended, tuple(end.moved))
+
+
+def rotate_credential_if_active(
+    tx: Transaction, workspace_id: WorkspaceId, slug: str, new: NewCredential, overlap_ms: int
+) -> Rotated | Refusal:
+    """See `Endpoints.rotate_credential_if_active`."""
+    row = tx.one("active_endpoint_by_slug", workspace_id=workspace_id, slug=slug)
+    if row is None:
+        return _not_active(tx, workspace_id, slug)
+    endpoint_id = EndpointId(row["id"])
+    current, *older = [_credential(row) for row in _live_credentials(tx, endpoint_id)]
+    until_ms = _limit(tx, current, overlap_ms) if overlap_ms > 0 else None
+    ended = older if until_ms is not None else [current, *older]
+    for credential in ended:
+        tx.run("end_credential", id=credential.id)
+    _insert_credential(tx, endpoint_id, new)
+    return Rotated(_endpoint(tx, endpoint_id), tuple(ended), until_ms)
+
+
+def expire_credentials(tx: Transaction, limit: int) -> list[EndedCredential]:
+    """See `Endpoints.expire_credentials`."""
+    ended = [_credential(row) for row in tx.all("expired_credentials", limit=limit)]
+    for credential in ended:
+        tx.run("end_credential", id=credential.id)
+    return ended
 
 
 def open_session(tx: Transaction, session: Session, keep: int) -> list[str]:
@@ -102,34 +144,77 @@ def open_session(tx: Transaction, session: Session, keep: int) -> list[str]:
     return [row["id"] for row in surplus]
 
 
-def _end(
-    tx: Transaction, endpoint_id: EndpointId, state: EndpointState, actor: Actor
-) -> Ended | None:
-    if tx.one("end_endpoint_if_active", endpoint_id=endpoint_id, state=state) is None:
-        return None
-    tx.run("end_credentials", endpoint_id=endpoint_id)
-    sessions = tx.all("delete_sessions_of_endpoint", endpoint_id=endpoint_id)
-    released = [todo_of(row) for row in tx.all("release_of_endpoint", endpoint_id=endpoint_id)]
-    for todo in released:
-        end_attempt(tx, todo, Outcome.REVOKED)
-        write_event(tx, todo, Step.REVOKE, actor, State.CLAIMED)
-    ended = _endpoint(tx, endpoint_id)
-    tx.run("forget_swept_of_endpoint", workspace_id=ended.workspace_id, endpoint_id=endpoint_id)
-    failed = _fail_assigned(tx, endpoint_id, actor)
-    gone = {todo.id for todo in failed}
-    return Ended(
-        ended,
-        tuple(todo for todo in released if todo.id not in gone),
-        tuple(failed),
-        len(sessions),
+class _End:
+    """The end of one endpoint within one transaction: everything that it held, or nothing."""
+
+    def __init__(self, tx: Transaction, endpoint_id: EndpointId, actor: Actor) -> None:
+        self._tx = tx
+        self._id = endpoint_id
+        self._actor = actor
+        self.moved: list[Todo] = []
+
+    def run(self, state: EndpointState, heir: Endpoint | None = None) -> Ended | None:
+        """None: it had ended before. `heir` gets what was assigned, as far as its queues go."""
+        tx, endpoint_id = self._tx, self._id
+        if tx.one("end_endpoint_if_active", endpoint_id=endpoint_id, state=state) is None:
+            return None
+        tx.run("end_credentials", endpoint_id=endpoint_id)
+        sessions = tx.all("delete_sessions_of_endpoint", endpoint_id=endpoint_id)
+        released = self._release()
+        ended = _endpoint(tx, endpoint_id)
+        tx.run("forget_swept_of_endpoint", workspace_id=ended.workspace_id, endpoint_id=endpoint_id)
+        if heir is not None:
+            self._move_to(heir)
+        failed = self._fail_assigned()
+        tx.run("unassign_from_endpoint", endpoint_id=endpoint_id)
+        elsewhere = {todo.id for todo in (*failed, *self.moved)}
+        free = tuple(todo for todo in released if todo.id not in elsewhere)
+        return Ended(ended, free, tuple(failed), len(sessions))
+
+    def _release(self) -> list[Todo]:
+        rows = self._tx.all("release_of_endpoint", endpoint_id=self._id)
+        released = [todo_of(row) for row in rows]
+        for todo in released:
+            end_attempt(self._tx, todo, Outcome.REVOKED)
+            write_event(self._tx, todo, Step.REVOKE, self._actor, State.CLAIMED)
+        return released
+
+    def _move_to(self, heir: Endpoint) -> None:
+        queues = json.dumps(heir.queues)
+        rows = self._tx.all("move_assignments", from_id=self._id, to_id=heir.id, queues=queues)
+        self.moved = [todo_of(row) for row in rows]
+        for todo in self.moved:
+            write_event(self._tx, todo, Step.EDIT, self._actor, State.PENDING, "assignee")
+
+    def _fail_assigned(self) -> list[Todo]:
+        rows = self._tx.all("fail_assigned_to_endpoint", endpoint_id=self._id)
+        failed = [todo_of(row) for row in rows]
+        for todo in failed:
+            detail = "endpoint_revoked"
+            write_event(self._tx, todo, Step.REVOKE, self._actor, State.PENDING, detail)
+        return failed
+
+
+def _insert_credential(tx: Transaction, endpoint_id: EndpointId, new: NewCredential) -> None:
+    tx.run(
+        "insert_credential", id=new.id, endpoint_id=endpoint_id, hash=new.hash, prefix=new.prefix
     )
 
 
-def _fail_assigned(tx: Transaction, endpoint_id: EndpointId, actor: Actor) -> Sequence[Todo]:
-    failed = [todo_of(row) for row in tx.all("fail_assigned_to_endpoint", endpoint_id=endpoint_id)]
-    for todo in failed:
-        write_event(tx, todo, Step.REVOKE, actor, State.PENDING, "endpoint_revoked")
-    return failed
+def _live_credentials(tx: Transaction, endpoint_id: EndpointId) -> list[Row]:
+    return tx.all("live_credentials", endpoint_id=endpoint_id)
+
+
+def _limit(tx: Transaction, current: EndedCredential, overlap_ms: int) -> int:
+    row = tx.one("limit_credential", id=current.id, overlap_ms=overlap_ms)
+    assert row is not None, "the first live credential is the one without an end"
+    return row["expires_at_ms"]
+
+
+def _credential(row: Row) -> EndedCredential:
+    return EndedCredential(
+        row["id"], EndpointId(row["endpoint_id"]), WorkspaceId(row["workspace_id"])
+    )
 
 
 def _endpoint(tx: Transaction, endpoint_id: EndpointId) -> Endpoint:

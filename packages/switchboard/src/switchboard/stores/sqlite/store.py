@@ -11,7 +11,7 @@ from pathlib import Path
 from switchboard.clock import Clock
 from switchboard.domain.actor import Actor
 from switchboard.domain.credential import RandomBytes
-from switchboard.domain.endpoint import Caller, Endpoint, EndpointId, Protocol
+from switchboard.domain.endpoint import Caller
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.todo import Todo, TodoId
 from switchboard.domain.workspace import WorkspaceId
@@ -20,28 +20,24 @@ from switchboard.records import (
     Changed,
     Claimed,
     Created,
-    Ended,
-    NewEndpoint,
     NewTodo,
     NothingReady,
-    Session,
     TodoFilter,
     TodoHistory,
     TodoRow,
 )
-from switchboard.stores.sqlite import claims, endings, endpoints, todos
-from switchboard.stores.sqlite.caches import ReadCache
+from switchboard.stores.sqlite import claims, endings, todos
 from switchboard.stores.sqlite.connection import Transaction
-from switchboard.stores.sqlite.people import SqlitePeople
+from switchboard.stores.sqlite.endpoint_store import SqliteEndpoints
 from switchboard.stores.sqlite.readers import Readers
-from switchboard.stores.sqlite.rows import caller_of, endpoint_of, session_of, todo_of
+from switchboard.stores.sqlite.rows import todo_of
 from switchboard.stores.sqlite.writer import Writer
 
 SLICE = 500
 """Rows of one bulk insert per batch, so that agents are served in between."""
 
 
-class SqliteStore(SqlitePeople):
+class SqliteStore(SqliteEndpoints):
     """Implements `store.Store`. `on_fatal` is called once if the writer's thread ever ends."""
 
     def __init__(
@@ -53,11 +49,8 @@ class SqliteStore(SqlitePeople):
         jitter: random.Random | None = None,
         on_fatal: Callable[[], None] | None = None,
     ) -> None:
-        super().__init__(Writer(path, clock, on_fatal=on_fatal), Readers(path, clock))
-        self._clock = clock
+        super().__init__(Writer(path, clock, on_fatal=on_fatal), Readers(path, clock), clock)
         self._jitter = jitter or random.Random(int.from_bytes(random_bytes(8), "big"))
-        self._callers: ReadCache[bytes, Caller] = ReadCache()
-        self._sessions: ReadCache[tuple[EndpointId, str], Session] = ReadCache()
 
     async def start(self) -> None:
         await self._writer.start()
@@ -217,139 +210,8 @@ class SqliteStore(SqlitePeople):
     async def count_ring(self, todo_id: TodoId) -> None:
         await self._write(lambda tx: tx.run("count_ring", todo_id=todo_id))
 
-    # Endpoints and sessions
-
-    async def vend_endpoint(
-        self, workspace_id: WorkspaceId, new: NewEndpoint, actor: Actor
-    ) -> Endpoint:
-        def vend(tx: Transaction) -> Endpoint:
-            self._queues_may_be_new(tx, workspace_id, new.queues)
-            return endpoints.vend_endpoint(tx, workspace_id, new, actor)
-
-        return await self._write(vend)
-
-    async def endpoints(self, workspace_id: WorkspaceId) -> Sequence[Endpoint]:
-        return await self._readers.read(
-            lambda tx: [endpoint_of(row) for row in tx.all("endpoints", workspace_id=workspace_id)]
-        )
-
-    async def endpoint(self, workspace_id: WorkspaceId, slug: str) -> Endpoint | None:
-        return await self._readers.read(
-            lambda tx: endpoints.endpoint_by_slug(tx, workspace_id, slug)
-        )
-
-    async def set_endpoint_if_active(
-        self,
-        workspace_id: WorkspaceId,
-        slug: str,
-        actor: Actor,
-        *,
-        protocol: Protocol | None = None,
-        lease_ms: int | None = None,
-    ) -> Endpoint | Refusal:
-        def change(tx: Transaction) -> Endpoint | Refusal:
-            tx.after_commit.append(self._callers.clear)
-            return endpoints.set_endpoint_if_active(tx, workspace_id, slug, protocol, lease_ms)
-
-        return await self._write(change)
-
-    async def revoke_endpoint_if_active(
-        self, workspace_id: WorkspaceId, slug: str, actor: Actor
-    ) -> Ended | Refusal:
-        def revoke(tx: Transaction) -> Ended | Refusal:
-            tx.after_commit.append(self._forget_endpoints)
-            return endpoints.revoke_endpoint_if_active(tx, workspace_id, slug, actor)
-
-        return await self._write(revoke)
-
-    async def expire_endpoints(self, limit: int) -> Sequence[Ended]:
-        def expire(tx: Transaction) -> list[Ended]:
-            ended = endpoints.expire_endpoints(tx, limit)
-            if ended:
-                tx.after_commit.append(self._forget_endpoints)
-            return ended
-
-        return await self._write(expire)
-
-    async def next_expiry_ms(self) -> int | None:
-        return await self._readers.read(lambda tx: tx.all("next_expiry")[0]["at_ms"])
-
-    async def caller_by_credential(self, credential_hash: bytes) -> Caller | None:
-        kept = self._callers.get(credential_hash)
-        if kept is None:
-            generation = self._callers.generation
-            row = await self._readers.read(
-                lambda tx: tx.one("caller_by_credential", hash=credential_hash)
-            )
-            if row is None:
-                return None
-            kept = caller_of(row)
-            self._callers.keep(credential_hash, kept, generation)
-        over = kept.expires_at_ms is not None and kept.expires_at_ms <= self._clock.now_ms()
-        return None if over else kept
-
-    async def stamp_last_seen(self, seen: Sequence[tuple[EndpointId, int]]) -> None:
-        def stamp(tx: Transaction) -> None:
-            for endpoint_id, at_ms in seen:
-                tx.run("stamp_last_seen", endpoint_id=endpoint_id, at_ms=at_ms)
-
-        if seen:
-            await self._write(stamp)
-
-    async def open_session(self, session: Session, keep: int) -> Sequence[str]:
-        def begin(tx: Transaction) -> list[str]:
-            ended = endpoints.open_session(tx, session, keep)
-            if ended:
-                tx.after_commit.append(self._sessions.clear)
-            return ended
-
-        return await self._write(begin)
-
-    async def session(self, endpoint_id: EndpointId, session_id: str) -> Session | None:
-        key = (endpoint_id, session_id)
-        kept = self._sessions.get(key)
-        if kept is None:
-            generation = self._sessions.generation
-            row = await self._readers.read(
-                lambda tx: tx.one("session", session_id=session_id, endpoint_id=endpoint_id)
-            )
-            if row is None:
-                return None
-            kept = session_of(row)
-            self._sessions.keep(key, kept, generation)
-        return kept
-
-    async def close_session(self, endpoint_id: EndpointId, session_id: str) -> bool:
-        def close(tx: Transaction) -> bool:
-            tx.after_commit.append(self._sessions.clear)
-            row = tx.one("delete_session", session_id=session_id, endpoint_id=endpoint_id)
-            return row is not None
-
-        return await self._write(close)
-
-    async def touch_sessions(self, used: Sequence[tuple[str, int]]) -> None:
-        def touch(tx: Transaction) -> None:
-            for session_id, at_ms in used:
-                tx.run("touch_session", session_id=session_id, at_ms=at_ms)
-
-        if used:
-            await self._write(touch)
-
-    async def close_idle_sessions(self, idle_ms: int) -> Sequence[str]:
-        def close(tx: Transaction) -> list[str]:
-            closed = [row["id"] for row in tx.all("delete_idle_sessions", idle_ms=idle_ms)]
-            if closed:
-                tx.after_commit.append(self._sessions.clear)
-            return closed
-
-        return await self._write(close)
-
     def _create(
         self, workspace_id: WorkspaceId, part: Sequence[NewTodo], actor: Actor, tx: Transaction
     ) -> list[Created]:
         self._queues_may_be_new(tx, workspace_id, {new.queue for new in part})
         return todos.create_todos(tx, workspace_id, part, actor)
-
-    def _forget_endpoints(self) -> None:
-        self._callers.clear()
-        self._sessions.clear()
