@@ -56,13 +56,13 @@ class AgentTodos(Contract):
 
         Ready: pending and due, or claimed with a lapsed lease (takeover); queue not paused;
         unassigned or assigned to the caller. A lapsed todo at its cap is failed on the way.
+
+        With `claim_key`: what the caller still holds by a claim of the same key is granted again,
+        with `token_hash` in place of the earlier one; a key of another question is refused.
         """
         ...
 
     async def claim_if_ready(
-
-        With `claim_key`: what the caller still holds by a claim of the same key is granted again,
-        with `token_hash` in place of the earlier one; a key of another question is refused.
         self,
         caller: Caller,
         todo_id: TodoId,
