@@ -14,9 +14,11 @@ import json
 import sys
 from typing import Any
 
+from anyio import BrokenResourceError, ClosedResourceError
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.exceptions import MCPError
 
 WAIT_SECONDS = 25
 
@@ -27,10 +29,10 @@ async def work(todo: dict[str, Any]) -> dict[str, Any]:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool; a tool error ends this example with its text."""
+    """Call a tool; what it refuses ends this example."""
     result = await client.call_tool(tool, arguments)
     if result.is_error:
-        raise SystemExit(f"{tool}: {result.content}")
+        raise RuntimeError(f"{tool}: {result.content}")
     return result.structured_content or {}
 
 
@@ -52,8 +54,8 @@ async def take_todos(client: Client) -> None:
         print(f"completed {todo['id']}", flush=True)
 
 
-async def main() -> None:
-    """Connect as the endpoint that was vended."""
+async def main() -> str | None:
+    """Connect as the endpoint that was vended; why it ended, unless Ctrl-C did."""
     vended = json.load(sys.stdin)
     headers = {"Authorization": f"Bearer {vended['credential']}"}
     async with create_mcp_http_client(headers=headers) as http:
@@ -61,11 +63,15 @@ async def main() -> None:
         # `legacy`: an initialize handshake and a session, which every MCP client speaks.
         async with Client(transport, mode="legacy") as client:
             print(f"waiting for work as {vended['endpoint']['slug']}", flush=True)
-            await take_todos(client)
+            try:
+                await take_todos(client)
+            except (RuntimeError, MCPError) as refused:
+                return str(refused)
 
 
 if __name__ == "__main__":
     try:
-        asyncio.run(main())
-    except KeyboardInterrupt:
+        sys.exit(asyncio.run(main()))
+    except* (KeyboardInterrupt, BrokenResourceError, ClosedResourceError):
+        # Ctrl-C ends the waiting claim; its answer may find the client already closed.
         print("bye")
