@@ -76,10 +76,9 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
     _admission.done(
         "canonical-catalog-only", "Every carrier serves the runtime's own catalog alone"
     ),
-    _admission.deferred(
+    _admission.done(
         "permission-without-prompt",
         "Every call passes the session's permission wrapper and nobody is prompted",
-        _CARRIERS,
     ),
     # --- boundaries
     _boundary.deferred(

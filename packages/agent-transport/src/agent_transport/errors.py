@@ -16,6 +16,7 @@
         ├── SessionBusy        try again when the present turn is over
         ├── TurnNotRun         submit again if it still matters
         ├── TurnFailed         look into the session's own log
+        ├── ToolFailed         do what its message says; a tool raises it to tell its caller why
         └── SessionClosed      nothing: the session is gone
 
 Refusals of requests are values (`agent_transport.admission.Refusal`), never exceptions.
@@ -43,6 +44,7 @@ __all__ = [
     "SessionError",
     "StartTimedOut",
     "StoppedWhileStarting",
+    "ToolFailed",
     "TurnFailed",
     "TurnNotRun",
 ]
@@ -170,6 +172,12 @@ class TurnFailed(SessionError):
     """A turn that ran and broke. The cause is the session's own error; it is never told on."""
 
     code = "turn_failed"
+
+
+class ToolFailed(SessionError):
+    """A tool that could not do what was asked. Whoever called it reads the message."""
+
+    code = "tool_failed"
 
 
 class SessionClosed(SessionError):
