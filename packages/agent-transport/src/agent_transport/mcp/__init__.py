@@ -8,7 +8,12 @@ from agent_transport.mcp.loopback import LoopbackListening, McpLoopbackHost
 from agent_transport.mcp.remote import McpRemoteHost, RemoteListening
 from agent_transport.mcp.server import create_agent_mcp_server
 from agent_transport.mcp.sessions import SessionRecord, SessionStore
-from agent_transport.mcp.stream import CarrierObserver, NotificationStream, notification_frame
+from agent_transport.mcp.stream import (
+    CarrierObserver,
+    NotificationStream,
+    notification_frame,
+    stamped,
+)
 
 __all__ = [
     "Call",
@@ -28,4 +33,5 @@ __all__ = [
     "SubmissionTool",
     "create_agent_mcp_server",
     "notification_frame",
+    "stamped",
 ]

@@ -16,6 +16,7 @@ from agent_transport.mcp.sessions import SessionRecord
 C = TypeVar("C")
 
 Undo = Callable[[], Awaitable[object]]
+SendFrame = Callable[[bytes], Awaitable[None]]
 
 
 class EndReason(StrEnum):
@@ -97,7 +98,17 @@ class Call(Generic[C]):
     lower-case names and, for a repeated header, the last value.
     """
 
-    __slots__ = ("caller", "ended", "headers", "modern", "request_id", "session", "task", "undos")
+    __slots__ = (
+        "caller",
+        "ended",
+        "headers",
+        "modern",
+        "request_id",
+        "send_frame",
+        "session",
+        "task",
+        "undos",
+    )
 
     def __init__(
         self,
@@ -116,6 +127,11 @@ class Call(Generic[C]):
         self.ended = EndSignal()
         self.task: asyncio.Task[Any] | None = None
         self.undos: list[Undo] = []
+        self.send_frame: SendFrame | None = None
+        """Sends rendered frames ahead of the answer; None: the client takes no event stream.
+
+        Raises `TimeoutError` when the client has stopped reading.
+        """
 
     def undo_if_unsent(self, undo: Undo) -> None:
         """Run `undo` if the caller is known to be gone before the answer's first byte left.

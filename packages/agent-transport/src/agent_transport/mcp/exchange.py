@@ -98,6 +98,7 @@ class Exchange:
     def begin(self) -> None:
         """Set the timers that turn a quick call into a watched and streamed one."""
         loop = asyncio.get_running_loop()
+        self._call.send_frame = self.send_frame if self._takes_stream else None
         self._timers.append(loop.call_later(WATCH_AFTER_S, self._spawn, self._watch))
         if self._takes_stream:
             self._timers.append(loop.call_later(self._stream_after_s, self._spawn, self._comment))
@@ -120,7 +121,16 @@ class Exchange:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
-        await self._send_frame(b"event: message\ndata: " + orjson.dumps(message) + b"\n\n")
+        await self.send_frame(b"event: message\ndata: " + orjson.dumps(message) + b"\n\n")
+
+    async def send_frame(self, frame: bytes) -> None:
+        """Send rendered frames; the first ones make the answer an event stream."""
+        async with self._lock, asyncio.timeout(self._send_timeout_s):
+            if not self._streaming:
+                self._streaming = True
+                headers = stream_headers(self._headers)
+                await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+            await self._send({"type": "http.response.body", "body": frame, "more_body": True})
 
     async def answer(self, body: bytes, extra: Headers = (), status: int = 200) -> bool:
         """Hand over the answer. False: the client is known to be gone, nothing was handed over."""
@@ -132,7 +142,7 @@ class Exchange:
             await respond(self._send, status, body, [*self._headers, JSON_TYPE, *extra])
             return True
         try:
-            await self._send_frame(b"event: message\ndata: " + body + b"\n\n")
+            await self.send_frame(b"event: message\ndata: " + body + b"\n\n")
         except TimeoutError:
             # The client stopped reading. Its stream was begun, so the call counts as answered.
             return True
@@ -159,13 +169,5 @@ class Exchange:
 
     async def _comment(self) -> None:
         while True:
-            await self._send_frame(b": working\n\n")
+            await self.send_frame(b": working\n\n")
             await asyncio.sleep(self._comment_every_s)
-
-    async def _send_frame(self, frame: bytes) -> None:
-        async with self._lock, asyncio.timeout(self._send_timeout_s):
-            if not self._streaming:
-                self._streaming = True
-                headers = stream_headers(self._headers)
-                await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-            await self._send({"type": "http.response.body", "body": frame, "more_body": True})

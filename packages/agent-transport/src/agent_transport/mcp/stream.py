@@ -12,6 +12,7 @@ from collections import deque
 from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from agent_transport.mcp.call import EndReason
 from agent_transport.mcp.sessions import SessionRecord
@@ -19,12 +20,26 @@ from agent_transport.mcp.sessions import SessionRecord
 C = TypeVar("C")
 
 COMMENT = b": open\n\n"
+_TAIL = b"}}\n\n"
 
 
 def notification_frame(method: str, params: dict[str, Any]) -> bytes:
-    """A notification as bytes of an event stream. Render once, offer to many streams."""
+    """A notification as bytes of an event stream. Render once, offer to many streams.
+
+    `params` must not be empty: `stamped` relies on that.
+    """
     message = {"jsonrpc": "2.0", "method": method, "params": params}
     return b"event: message\ndata: " + orjson.dumps(message) + b"\n\n"
+
+
+def stamped(frame: bytes, subscription_id: int | str) -> bytes:
+    """A `notification_frame` as a subscription's client must get it, naming the subscription.
+
+    Spliced into the rendered bytes, which end with the braces of `params` and of the message:
+    the fan-out renders once, whatever eras its streams are of.
+    """
+    meta = orjson.dumps({SUBSCRIPTION_ID_META_KEY: subscription_id})
+    return frame.removesuffix(_TAIL) + b',"_meta":' + meta + _TAIL
 
 
 class NotificationStream(Generic[C]):

@@ -33,13 +33,14 @@ from agent_transport.admission import (
     throttle_key,
 )
 from agent_transport.admission.asgi import Receive, Scope, Send
-from agent_transport.mcp import EndReason, McpHttpCarrier
+from agent_transport.mcp import CarrierLimits, EndReason, McpHttpCarrier
 from switchboard.clock import Clock
 from switchboard.domain.credential import hash_secret
 from switchboard.domain.endpoint import Caller, Protocol, Verb
 from switchboard.errors import StoreError
 from switchboard.mcp.catalog import instructions, tools
 from switchboard.mcp.doorbells import Doorbells
+from switchboard.mcp.listening import Listening
 from switchboard.mcp.sessions import StoredSessions
 from switchboard.mcp.tools import Tools
 from switchboard.notifier import EndpointEnded, EndWhy, Notifier, Signal
@@ -106,6 +107,12 @@ class AgentSurface:
             on_ended=lambda caller, ended: self._carrier.end_session(caller.endpoint_id, ended),
         )
         self.bells = Doorbells(store, waiting, clock, spoke_at=self.sessions.spoke_at)
+        self._listening = Listening(
+            self.bells,
+            streams_of=self.bells.streams_of,
+            opened=self.sessions.note_spoke,
+            most=CarrierLimits().streams_per_key,
+        )
         self._carrier: McpHttpCarrier[Caller] = McpHttpCarrier(
             self._server(),
             sessions=self.sessions,
@@ -200,11 +207,17 @@ class AgentSurface:
                 raise MCPError(types.INVALID_PARAMS, "Unknown tool") from None
             return await self._tools.call(verb, params.arguments or {}, ctx.request)
 
+        async def listen(ctx: Any, params: Any) -> Any:
+            return await self._listening.serve(ctx, params)
+
         async def announce(ctx: Any, call_next: Any) -> Any:
             result = await call_next(ctx)
             if ctx.method == "initialize":
                 result["capabilities"]["experimental"] = {"claude/channel": {}}
                 result["instructions"] = instructions(ctx.request.caller.verbs)
+            elif ctx.method == "server/discover":
+                # Listening is served for doorbells alone: the list of tools never changes.
+                result["capabilities"]["tools"].pop("listChanged", None)
             return result
 
         server: Server[Any] = Server(
@@ -213,6 +226,7 @@ class AgentSurface:
             cache_hints=dict.fromkeys(("tools/list", "server/discover"), _UNSHARED),
             on_list_tools=list_tools,
             on_call_tool=call_tool,
+            on_subscriptions_listen=listen,
         )
         server.middleware[:] = [announce]
         return server

@@ -83,6 +83,11 @@ class Doorbells:
         """The sessions that have a stream open: they are in use."""
         return tuple(self._open.session_ids())
 
+    def streams_of(self, endpoint_id: EndpointId) -> int:
+        """How many streams an endpoint has open."""
+        found = self._open.of(endpoint_id)
+        return 0 if found is None else len(found.streams)
+
     def on_signal(self, signal: Signal) -> None:
         """Subscriber of the notifier."""
         if not isinstance(signal, TodoReady):

@@ -78,6 +78,10 @@ class StoredSessions:
         self._spoke.pop(session_id, None)
         return await self._store.close_session(caller.endpoint_id, session_id)
 
+    def note_spoke(self, session_id: str) -> None:
+        """A stream without a stored session opens: that is speaking too."""
+        self._spoke[session_id] = self._clock.now_ms()
+
     def spoke_at(self, session_id: str) -> int:
         """When a session last sent something; 0 when that is long ago."""
         return self._spoke.get(session_id, 0)
