@@ -70,6 +70,7 @@ def test_a_statement_parses_says_what_it_is_for_and_is_used(name: str, tmp_path:
         ("todo_by_live_key", "todo_live_key"),
         ("caller_by_credential", "sqlite_autoindex_credential"),
         ("expired_endpoints", "endpoint_expiring"),
+        ("expired_credentials", "credential_expiring"),
     ],
 )
 def test_a_hot_statement_walks_its_index_and_sorts_nothing(
