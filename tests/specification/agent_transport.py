@@ -94,22 +94,18 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
     _boundary.done(
         "two-roles", "It uses a session's turn submission and runtime tools, nothing more"
     ),
-    _boundary.deferred(
-        "adapter-contract", "The public transport is the transport contract, not wider", _SESSION
-    ),
+    _boundary.done("adapter-contract", "The public transport is the transport contract, not wider"),
     _boundary.done("full-session-fits", "A full session can be attached because it has both roles"),
     # --- lifecycle
-    _lifecycle.deferred("frozen", "The lifecycle object cannot be altered from outside", _SESSION),
-    _lifecycle.deferred("start-checks-catalog", "start checks the catalog first", _SESSION),
-    _lifecycle.deferred(
-        "start-means-serving", "start returns only when requests can be served", _SESSION
-    ),
-    _lifecycle.deferred("start-cancellable", "A pending start can be cancelled", _SESSION),
-    _lifecycle.deferred("start-bounded", "A pending start ends after 15 seconds", _SESSION),
-    _lifecycle.deferred("start-before-attach", "start before attach is refused", _SESSION),
-    _lifecycle.deferred("start-twice", "start while started is refused", _SESSION),
-    _lifecycle.deferred("stop-twice", "stop may be called again", _SESSION),
-    _lifecycle.deferred("restart-needs-attach", "After stop a new attach is needed", _SESSION),
+    _lifecycle.done("frozen", "The lifecycle object cannot be altered from outside"),
+    _lifecycle.done("start-checks-catalog", "start checks the catalog first"),
+    _lifecycle.done("start-means-serving", "start returns only when requests can be served"),
+    _lifecycle.done("start-cancellable", "A pending start can be cancelled"),
+    _lifecycle.done("start-bounded", "A pending start ends after 15 seconds"),
+    _lifecycle.done("start-before-attach", "start before attach is refused"),
+    _lifecycle.done("start-twice", "start while started is refused"),
+    _lifecycle.done("stop-twice", "stop may be called again"),
+    _lifecycle.done("restart-needs-attach", "After stop a new attach is needed"),
     # --- both HTTP hosts
     _http.done("checks-before-listening", "Catalog and bind are checked before a socket listens"),
     _http.done("stateless", "No session id is issued, kept, swept or resumed"),

@@ -8,6 +8,8 @@ from agent_transport.mcp.loopback import LoopbackListening, McpLoopbackHost
 from agent_transport.mcp.remote import McpRemoteHost, RemoteListening
 from agent_transport.mcp.server import create_agent_mcp_server
 from agent_transport.mcp.sessions import SessionRecord, SessionStore
+from agent_transport.mcp.standard_streams import Wire, take_standard_streams
+from agent_transport.mcp.stdio import create_mcp_transport
 from agent_transport.mcp.stream import (
     CarrierObserver,
     NotificationStream,
@@ -31,7 +33,10 @@ __all__ = [
     "SessionRecord",
     "SessionStore",
     "SubmissionTool",
+    "Wire",
     "create_agent_mcp_server",
+    "create_mcp_transport",
     "notification_frame",
     "stamped",
+    "take_standard_streams",
 ]
