@@ -1,20 +1,19 @@
-"""A small tools-only MCP server on the carrier, served by uvicorn on a free port."""
+"""A small tools-only MCP server on the carrier, on the project's own listener."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import mcp_types as types
-import uvicorn
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from agent_transport.admission.asgi import Receive, Scope, Send
+from agent_transport.listener import Listener, SocketLimits
 from agent_transport.mcp import (
     Call,
     CallEnded,
@@ -27,7 +26,8 @@ from agent_transport.mcp import (
 
 KEY = "caller"
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
-TOOLS = ["echo", "wait", "progress", "break", "undoable"]
+_DEFAULT_LIMITS = SocketLimits()
+TOOLS = ["echo", "version", "wait", "progress", "break", "undoable"]
 
 
 @dataclass
@@ -49,19 +49,23 @@ class MemorySessions:
         return self.rows.pop(session_id, None) is not None
 
 
+def _streams() -> asyncio.Queue[NotificationStream[Any]]:
+    return asyncio.Queue()
+
+
 @dataclass
 class Fixture:
     """What a test may look at and touch."""
 
-    port: int
-    carrier: McpHttpCarrier[str]
     sessions: MemorySessions
-    waiting: asyncio.Event
-    opened: asyncio.Queue[NotificationStream[Any]]
-    closed: asyncio.Queue[NotificationStream[Any]]
-    seen: list[str]
-    undone: asyncio.Event
-    release: asyncio.Event
+    carrier: McpHttpCarrier[str] = field(init=False)
+    listener: Listener = field(init=False)
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    opened: asyncio.Queue[NotificationStream[Any]] = field(default_factory=_streams)
+    closed: asyncio.Queue[NotificationStream[Any]] = field(default_factory=_streams)
+    seen: list[str] = field(default_factory=list[str])
+    undone: asyncio.Event = field(default_factory=asyncio.Event)
+    release: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stream_opened(self, stream: NotificationStream[Any]) -> None:
         self.opened.put_nowait(stream)
@@ -70,12 +74,16 @@ class Fixture:
         self.closed.put_nowait(stream)
 
     @property
+    def port(self) -> int:
+        return self.listener.address.port
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/mcp"
 
 
 def make_server(fixture: Fixture) -> Server[Any]:
-    """Echo, a tool that waits for its end, progress, a tool that breaks, one that can be undone."""
+    """Tools that echo, tell the version, wait for their end, report, break, or can be undone."""
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
         schema: dict[str, Any] = {"type": "object"}
@@ -89,6 +97,8 @@ def make_server(fixture: Fixture) -> Server[Any]:
         match params.name:
             case "echo":
                 text = str(arguments.get("text", ""))
+            case "version":
+                text = ctx.protocol_version
             case "wait":
                 fixture.waiting.set()
                 reason = await call.ended.wait()
@@ -149,23 +159,12 @@ def make_server(fixture: Fixture) -> Server[Any]:
 async def serving(
     *,
     limits: CarrierLimits | None = None,
+    socket_limits: SocketLimits = _DEFAULT_LIMITS,
     stateless: bool = False,
     refuse_modern: Callable[[str, str | None], bool] | None = None,
 ) -> AsyncGenerator[Fixture]:
     """Serve the fixture until the block ends."""
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    fixture = Fixture(
-        listening.getsockname()[1],
-        None,  # pyright: ignore[reportArgumentType] - set two lines below
-        MemorySessions(),
-        asyncio.Event(),
-        asyncio.Queue(),
-        asyncio.Queue(),
-        [],
-        asyncio.Event(),
-        asyncio.Event(),
-    )
+    fixture = Fixture(sessions=MemorySessions())
     fixture.carrier = McpHttpCarrier(
         make_server(fixture),
         sessions=None if stateless else fixture.sessions,
@@ -176,21 +175,25 @@ async def serving(
     )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await fixture.carrier.serve(
+        if scope["type"] == "lifespan":
+            return await _live(fixture.carrier, receive, send)
+        return await fixture.carrier.serve(
             scope, receive, send, caller=KEY, headers=[(b"cache-control", b"no-store")]
         )
 
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="critical"))
-    server.config.setup_event_loop = lambda: None  # the test's own loop is running
-    await fixture.carrier.start()
-    task = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
-        await asyncio.sleep(0)
-    try:
+    async def drain() -> None:
+        fixture.carrier.drain()
+
+    fixture.listener = Listener(app, limits=socket_limits, on_drain=[drain])
+    async with fixture.listener:
         yield fixture
-    finally:
         fixture.release.set()
-        await fixture.carrier.stop()
-        server.should_exit = True
-        await task
-        listening.close()
+
+
+async def _live(carrier: McpHttpCarrier[str], receive: Receive, send: Send) -> None:
+    await receive()
+    await carrier.start()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await carrier.stop()
+    await send({"type": "lifespan.shutdown.complete"})

@@ -87,6 +87,8 @@ class OpenStreams(Generic[C]):
                 del self._open[key]
             if told and self._observer is not None:
                 self._observer.stream_closed(stream)
+        # Last, for a client that reads nothing lets this wait until its connection is given up.
+        await send({"type": "http.response.body", "body": b""})
 
     async def _pump(self, stream: NotificationStream[C], send: Send) -> None:
         try:
@@ -101,7 +103,6 @@ class OpenStreams(Generic[C]):
         except TimeoutError:
             _log.warning("stream_stalled", extra={"session": stream.session.id[:8]})
             stream.end(EndReason.DISCONNECTED)
-        await send({"type": "http.response.body", "body": b""})
 
 
 async def _end_when_gone(stream: NotificationStream[Any], receive: Receive) -> None:
