@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.docs.code_blocks import GUIDE, ROOT
+from tests.docs.decisions import INDEX, decision_index
 from tests.docs.help_texts import SNAPSHOT, help_texts
 from tests.docs.settings_reference import settings_reference
 from tests.docs.state_picture import picture
@@ -34,15 +35,16 @@ class Generated:
         if self.name is None:
             return self.text
         begin = f"<!-- {self.name}: written by python -m tests.docs -->\n"
-        end = f"\n<!-- end of {self.name} -->"
+        end = f"<!-- end of {self.name} -->"
         page = self.page.read_text("utf-8")
         start = page.index(begin) + len(begin)
-        return page[:start] + self.text + page[page.index(end, start) :]
+        return page[:start] + self.text + "\n" + page[page.index(end, start) :]
 
 
 def generated(told: Told) -> Iterator[Generated]:
     """Every part; `told` is what a running service tells its agents."""
     yield Generated(ROOT / "ARCHITECTURE.md", "state picture", picture())
+    yield Generated(INDEX, "decisions", decision_index())
     yield Generated(GUIDE / "settings.md", "settings", settings_reference())
     yield Generated(GUIDE / "tools.md", "tools", tool_reference(told))
     yield Generated(SNAPSHOT, None, help_texts())
