@@ -12,15 +12,17 @@ from typing import TypeVar
 
 from switchboard.clock import Clock
 from switchboard.errors import StoreUnavailable
-from switchboard.stores.sqlite.connection import Transaction, connect, translated
+from switchboard.stores.sqlite.connection import CHECKPOINT_BYTES, Transaction, connect, translated
 
 T = TypeVar("T")
 
 READERS = 2
 READ_BOUND_S = 10.0
 """How long a reader of the ledger waits. After that it is told `unavailable`."""
-CHECKPOINT_BYTES = 16 * 1024 * 1024
-"""The write-ahead log is folded into the database when it is longer than this."""
+
+# Passive copies beside the writer; what came meanwhile is then copied with the writer locked out.
+# The other way round held every writer up for as long as 16 MiB take to be written, 1 s seen.
+_CHECKPOINT = ("PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(RESTART)")
 
 
 class Readers:
@@ -75,7 +77,8 @@ class Readers:
 
     def _checkpoint(self) -> None:
         try:
-            self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for step in _CHECKPOINT:
+                self._connection().execute(step).fetchall()
         except sqlite3.Error:
             pass  # busy: the next batch asks again
         finally:
