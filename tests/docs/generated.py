@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.docs.code_blocks import GUIDE, ROOT
+from tests.docs.command_reference import command_reference
 from tests.docs.decisions import INDEX, decision_index
 from tests.docs.help_texts import SNAPSHOT, help_texts
 from tests.docs.settings_reference import settings_reference
@@ -46,5 +47,6 @@ def generated(told: Told) -> Iterator[Generated]:
     yield Generated(ROOT / "ARCHITECTURE.md", "state picture", picture())
     yield Generated(INDEX, "decisions", decision_index())
     yield Generated(GUIDE / "settings.md", "settings", settings_reference())
+    yield Generated(GUIDE / "cli.md", "commands", command_reference())
     yield Generated(GUIDE / "tools.md", "tools", tool_reference(told))
     yield Generated(SNAPSHOT, None, help_texts())

@@ -9,32 +9,8 @@ from switchboard.cli.exit_code import ExitCode
 from switchboard.domain.refusal import Code, Reason
 from switchboard.settings_table import SETTINGS
 from tests.docs.code_blocks import GUIDE, PAGES, code_blocks
-from tests.docs.help_texts import commands
 from tests.docs.log_events import events_in, log_events
 from tests.specification import requirement
-
-_SHARED_OPTIONS = {"--url", "--token", "--data-dir", "--json", "--help"}
-"""Described once, at the head of the page."""
-
-
-def test_each_command_and_option_stands_in_the_reference() -> None:
-    page = (GUIDE / "cli.md").read_text("utf-8")
-    sections = dict(re.findall(r"^### `([^`]+)`\n(.*?)(?=^##|\Z)", page, re.M | re.S))
-    real = {
-        name: {opt for param in command.params for opt in param.opts if opt.startswith("--")}
-        for name, command in commands()
-    }
-    assert set(sections) == set(real)
-    undescribed = {
-        name: missing
-        for name, options in real.items()
-        if (
-            missing := [
-                opt for opt in options - _SHARED_OPTIONS if f"`{opt}`" not in sections[name]
-            ]
-        )
-    }
-    assert not undescribed
 
 
 def test_each_error_code_and_reason_stands_in_the_reference() -> None:
