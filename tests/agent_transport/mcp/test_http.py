@@ -282,7 +282,7 @@ async def test_a_client_that_leaves_ends_its_waiting_call_and_undoes_its_change(
         await asyncio.wait_for(fixture.waiting.wait(), BOUND_S)
         writer.close()
         await writer.wait_closed()
-        call = next(iter(fixture.carrier._calls[KEY]))  # pyright: ignore[reportPrivateUsage]
+        call = next(iter(fixture.carrier._calls.of(KEY)))  # pyright: ignore[reportPrivateUsage]
         async with asyncio.timeout(BOUND_S):
             assert await call.ended.wait() is EndReason.DISCONNECTED
         fixture.release.set()

@@ -24,7 +24,7 @@ class TodoReady:
 
 
 class EndWhy(StrEnum):
-    """Why an endpoint's streams and waiting calls must end."""
+    """Why streams and waiting calls must end. A rotated credential counts as revoked."""
 
     REVOKED = "revoked"
     EXPIRED = "expired"
@@ -39,7 +39,17 @@ class EndpointEnded:
     why: EndWhy
 
 
-Signal = TodoReady | EndpointEnded
+@dataclass(frozen=True, slots=True)
+class CredentialEnded:
+    """One credential of an endpoint is dead: the streams and calls that it opened end now."""
+
+    workspace_id: WorkspaceId
+    endpoint_id: EndpointId
+    credential_id: str
+    why: EndWhy
+
+
+Signal = TodoReady | EndpointEnded | CredentialEnded
 Subscriber = Callable[[Signal], None]
 """Called on the event loop; must not block and must not raise."""
 

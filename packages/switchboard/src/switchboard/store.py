@@ -174,7 +174,20 @@ class PeopleTodos(Contract):
         ...
 
     async def became_ready(self, after_ms: int, limit: int) -> tuple[Sequence[Todo], int]:
-        """Pending todos whose due time came in (`after_ms`, now], and that now."""
+        """Pending todos that time alone made ready in (`after_ms`, now], and that now.
+
+        By due time, without payloads. A todo that was ready the moment it was written is not
+        among them: whoever wrote it tells of it.
+        """
+        ...
+
+    async def ready_in_queue(
+        self, workspace_id: WorkspaceId, queue: str, limit: int
+    ) -> Sequence[Todo]:
+        """Up to `limit` pending todos of a queue that are due, best first, without payloads.
+
+        Whoever they are assigned to, and of a paused queue too.
+        """
         ...
 
     async def ready_for(self, caller: Caller, limit: int) -> tuple[Sequence[Todo], int]:
@@ -247,8 +260,11 @@ class Endpoints(Contract):
         """End the credentials whose overlap is over; each is told of once."""
         ...
 
-    async def next_expiry_ms(self) -> int | None:
-        """When the next active endpoint or live credential expires."""
+    async def next_expiry_in_ms(self) -> int | None:
+        """How long until the next active endpoint or live credential expires; 0 or less: now.
+
+        By the ledger's clock, which may not be this process's own.
+        """
         ...
 
     async def caller_by_credential(self, credential_hash: bytes) -> Caller | None:

@@ -22,6 +22,7 @@ from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.admission.body_limit import BodyFault, body_refusal, read_body
 from agent_transport.admission.decision import Reason, Refusal
 from agent_transport.mcp.call import Call, CallEnded, EndReason
+from agent_transport.mcp.calls import CREDENTIAL_GONE, RunningCalls
 from agent_transport.mcp.exchange import Exchange
 from agent_transport.mcp.kernel import MessageContext, Runners, error_of
 from agent_transport.mcp.limits import CarrierLimits
@@ -54,8 +55,8 @@ C = TypeVar("C")
 
 STORE_BACK_S = b"2"
 """Retry-After of a 503: long enough for a lock or a restart, short enough to go unnoticed."""
-_CREDENTIAL_GONE = (EndReason.REVOKED, EndReason.EXPIRED)
-"""A caller without a valid credential gets no result any more, not even a finished one."""
+_UNAUTHORIZED = Refusal(401, Reason.CREDENTIAL, ((b"www-authenticate", b"Bearer"),))
+_TOO_MANY = Refusal(429, Reason.THROTTLED, ((b"retry-after", b"1"),))
 _SESSION_ENDED = error_body(None, INVALID_REQUEST, "Session not found: send initialize again")
 _SESSION_MISSING = error_body(None, INVALID_REQUEST, "Mcp-Session-Id header is missing")
 
@@ -64,6 +65,7 @@ class McpHttpCarrier(Generic[C]):
     """Serves one SDK `Server` to many admitted callers.
 
     `key` groups what ends together: `end(key, …)` closes the streams and calls of one key.
+    `part` names what may end by itself within a key, such as one credential of several.
     `refuse_modern(caller, client_name)` True sends a client of the 2026-07-28 era back to a
     session; None serves both eras to everybody.
     """
@@ -74,6 +76,7 @@ class McpHttpCarrier(Generic[C]):
         *,
         sessions: SessionStore[C] | None,
         key: Callable[[C], Hashable],
+        part: Callable[[C], Hashable] | None = None,
         observer: CarrierObserver | None = None,
         limits: CarrierLimits | None = None,
         refuse_modern: Callable[[C, str | None], bool] | None = None,
@@ -83,8 +86,8 @@ class McpHttpCarrier(Generic[C]):
         self._sessions = sessions
         self._key = key
         self._limits = limits or CarrierLimits()
-        self._calls: dict[Hashable, set[Call[C]]] = {}
-        self._streams = OpenStreams(key, observer, self._limits)
+        self._calls: RunningCalls[C] = RunningCalls(key, part, self._limits.calls_per_key)
+        self._streams = OpenStreams(key, part, observer, self._limits)
         self._undoing = Undoing()
         self._draining = False
         self._lifespan = AsyncExitStack()
@@ -104,23 +107,25 @@ class McpHttpCarrier(Generic[C]):
     def drain(self) -> None:
         """End all streams, tell all calls, open nothing new. Safe twice."""
         self._draining = True
-        for key in {*self._streams.keys(), *self._calls}:
+        for key in {*self._streams.keys(), *self._calls.keys()}:
             self.end(key, EndReason.DRAINED)
 
     def end(self, key: Hashable, reason: EndReason) -> None:
         """End what belongs to `key`: streams close, waiting calls are told."""
         self._streams.end(key, reason)
-        for call in tuple(self._calls.get(key, ())):
-            call.ended.set(reason)
+        self._calls.end(key, reason)
+
+    def end_part(self, key: Hashable, part: Hashable, reason: EndReason) -> None:
+        """End what belongs to one part of `key`; the rest of it goes on."""
+        self._streams.end_part(key, part, reason)
+        self._calls.end_part(key, part, reason)
 
     def end_session(self, key: Hashable, session_id: str) -> None:
         """Close the stream and cancel the calls of one session that ended elsewhere."""
         if self._runners is not None:
             self._runners.forget(session_id)
         self._streams.end_session(key, session_id)
-        for call in tuple(self._calls.get(key, ())):
-            if call.session is not None and call.session.id == session_id:
-                call.ended.set(EndReason.CLOSED)
+        self._calls.end_session(key, session_id)
 
     async def serve(
         self, scope: Scope, receive: Receive, send: Send, *, caller: C, headers: Headers = ()
@@ -215,28 +220,26 @@ class McpHttpCarrier(Generic[C]):
             # This era has no notification that a client could send to any effect.
             await respond(send, 202, b"", headers)
             return
+        if self._calls.is_gone(caller):
+            await refuse(send, _UNAUTHORIZED, headers)
+            return
         runner = self._runner_for(record, inbound, lines)
         call = Call(caller, record, lines, request_id=inbound.request_id, modern=modern)
         if inbound.method is None or inbound.request_id is None:
             await respond(send, 202, b"", headers)
             if inbound.method == "notifications/cancelled":
-                self._cancel(call, inbound.params or {})
+                self._calls.cancel(call, (inbound.params or {}).get("requestId"))
             elif inbound.method is not None:
                 context = MessageContext(call, None, inbound.params, None)
                 await runner.on_notify(context, inbound.method, inbound.params)
             return
-        key = self._key(caller)
-        calls = self._calls.setdefault(key, set())
-        if len(calls) >= self._limits.calls_per_key:
-            await refuse(send, Refusal(429, Reason.THROTTLED, ((b"retry-after", b"1"),)), headers)
+        if not self._calls.begin(call):
+            await refuse(send, _TOO_MANY, headers)
             return
-        calls.add(call)
         try:
             await self._run(call, runner, inbound, receive, send, headers)
         finally:
-            calls.discard(call)
-            if not calls and self._calls.get(key) is calls:
-                del self._calls[key]
+            self._calls.finish(call)
 
     def _runner_for(
         self, record: SessionRecord | None, inbound: Inbound, lines: Mapping[bytes, bytes]
@@ -274,7 +277,7 @@ class McpHttpCarrier(Generic[C]):
         handed_over = False
         try:
             body, extra, status = await self._result(call, runner, inbound, exchange)
-            if body is None or call.ended.reason in _CREDENTIAL_GONE:
+            if body is None or call.ended.reason in CREDENTIAL_GONE:
                 await self._answer_ended(call, exchange, send, headers)
             else:
                 handed_over = await exchange.answer(body, extra, status)
@@ -322,22 +325,13 @@ class McpHttpCarrier(Generic[C]):
         reason = call.ended.reason
         if await exchange.close_stream() or reason is EndReason.DISCONNECTED:
             return
-        if reason in _CREDENTIAL_GONE:
-            challenge = ((b"www-authenticate", b"Bearer"),)
-            await refuse(send, Refusal(401, Reason.CREDENTIAL, challenge), headers)
+        if reason in CREDENTIAL_GONE:
+            await refuse(send, _UNAUTHORIZED, headers)
         elif reason is EndReason.DRAINED:
             await self._unavailable(send, headers)
         else:
             body = error_body(call.request_id, REQUEST_CANCELLED, "Request cancelled")
             await respond(send, 200, body, [*headers, JSON_TYPE])
-
-    def _cancel(self, by: Call[C], params: Mapping[str, Any]) -> None:
-        """End the calls of this session with the id that the client named."""
-        session_id = by.session.id if by.session else None
-        for call in tuple(self._calls.get(self._key(by.caller), ())):
-            own = call.session.id if call.session else None
-            if own == session_id is not None and call.request_id == params.get("requestId"):
-                call.cancel(EndReason.CANCELLED)
 
     # GET and DELETE
 
@@ -358,6 +352,9 @@ class McpHttpCarrier(Generic[C]):
             return
         if self._draining:
             await self._unavailable(send, headers)
+            return
+        if self._calls.is_gone(caller):
+            await refuse(send, _UNAUTHORIZED, headers)
             return
         await self._streams.serve(record, receive, send, caller, headers)
 

@@ -26,10 +26,12 @@ class OpenStreams(Generic[C]):
     def __init__(
         self,
         key: Callable[[C], Hashable],
+        part: Callable[[C], Hashable] | None,
         observer: CarrierObserver | None,
         limits: CarrierLimits,
     ) -> None:
         self._key = key
+        self._part = part
         self._observer = observer
         self._limits = limits
         self._open: dict[Hashable, dict[str, NotificationStream[C]]] = {}
@@ -42,6 +44,13 @@ class OpenStreams(Generic[C]):
         """End all streams of `key`."""
         for stream in tuple(self._open.get(key, {}).values()):
             stream.end(reason)
+
+    def end_part(self, key: Hashable, part: Hashable, reason: EndReason) -> None:
+        """End the streams of `key` that belong to one part of it."""
+        assert self._part is not None, "this carrier was not told of parts"
+        for stream in tuple(self._open.get(key, {}).values()):
+            if self._part(stream.caller) == part:
+                stream.end(reason)
 
     def end_session(self, key: Hashable, session_id: str) -> None:
         """End the stream of one session, if it has one."""

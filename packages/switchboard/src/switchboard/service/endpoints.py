@@ -29,13 +29,22 @@ from switchboard.domain.identifier import mint_identifier
 from switchboard.domain.queue import is_queue_name
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.workspace import WorkspaceId
-from switchboard.notifier import EndpointEnded, EndWhy, Notifier, TodoReady
-from switchboard.records import Ended, NewEndpoint
+from switchboard.notifier import CredentialEnded, EndpointEnded, EndWhy, Notifier, TodoReady
+from switchboard.records import (
+    Ended,
+    EndedCredential,
+    NewCredential,
+    NewEndpoint,
+    Replaced,
+    Rotated,
+)
 from switchboard.service.validation import invalid
 from switchboard.store import Endpoints
 
 MIN_LIFETIME_MS = 1_000
 MAX_LIFETIME_MS = 3_660 * 86_400_000
+MAX_OVERLAP_MS = 30 * 86_400_000
+"""An old credential that lives on for longer is no rotation, but a second key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +61,21 @@ class EndpointDraft:
 
 @dataclass(frozen=True, slots=True)
 class Vended:
-    """A new endpoint and its credential, which is shown once and never again."""
+    """A new endpoint and its credential, which is shown once and never again.
+
+    `replaced`: what became of the endpoint in whose place it stands.
+    """
 
     endpoint: Endpoint
+    credential: str = field(repr=False)
+    replaced: Replaced | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A rotated endpoint and its new credential, which is shown once and never again."""
+
+    rotated: Rotated
     credential: str = field(repr=False)
 
 
@@ -70,15 +91,49 @@ class EndpointDesk:
         self._random_bytes = random_bytes
 
     async def vend(
-        self, workspace_id: WorkspaceId, draft: EndpointDraft, actor: Actor
+        self,
+        workspace_id: WorkspaceId,
+        draft: EndpointDraft,
+        actor: Actor,
+        *,
+        replaces: str | None = None,
     ) -> Vended | Refusal:
-        """Mint an endpoint with its first credential."""
+        """Mint an endpoint with its first credential.
+
+        With `replaces`, a slug, that endpoint is revoked and its assignments move.
+        """
         fault = _field_at_fault(draft)
         if fault is not None:
             return invalid(fault)
         credential = mint_credential(self._random_bytes)
         new = self._new(draft, credential)
-        return Vended(await self._store.vend_endpoint(workspace_id, new, actor), credential)
+        if replaces is None:
+            return Vended(await self._store.vend_endpoint(workspace_id, new, actor), credential)
+        answer = await self._store.replace_endpoint_if_active(workspace_id, replaces, new, actor)
+        if isinstance(answer, Refusal):
+            return answer
+        publish_ended(self._notifier, answer.ended, EndWhy.REVOKED)
+        for todo in answer.moved:
+            self._notifier.publish(TodoReady(todo))
+        return Vended(answer.endpoint, credential, answer)
+
+    async def rotate(
+        self, workspace_id: WorkspaceId, slug: str, overlap_ms: int = 0
+    ) -> NewKey | Refusal:
+        """Mint another credential for an endpoint; the one so far lives on for `overlap_ms`."""
+        if not 0 <= overlap_ms <= MAX_OVERLAP_MS:
+            return invalid("overlap_seconds")
+        credential = mint_credential(self._random_bytes)
+        new = NewCredential(
+            mint_identifier("cr", self._clock.now_ms(), self._random_bytes),
+            hash_secret(credential),
+            display_prefix(credential),
+        )
+        rotated = await self._store.rotate_credential_if_active(workspace_id, slug, new, overlap_ms)
+        if isinstance(rotated, Refusal):
+            return rotated
+        publish_credentials_ended(self._notifier, rotated.ended, EndWhy.REVOKED)
+        return NewKey(rotated, credential)
 
     def _new(self, draft: EndpointDraft, credential: str) -> NewEndpoint:
         now_ms = self._clock.now_ms()
@@ -134,6 +189,14 @@ def publish_ended(notifier: Notifier, ended: Ended, why: EndWhy) -> None:
     notifier.publish(EndpointEnded(endpoint.workspace_id, endpoint.id, why))
     for todo in ended.released:
         notifier.publish(TodoReady(todo))
+
+
+def publish_credentials_ended(
+    notifier: Notifier, ended: Sequence[EndedCredential], why: EndWhy
+) -> None:
+    """Tell that credentials are over whose endpoints go on."""
+    for one in ended:
+        notifier.publish(CredentialEnded(one.workspace_id, one.endpoint_id, one.id, why))
 
 
 def _field_at_fault(draft: EndpointDraft) -> str | None:

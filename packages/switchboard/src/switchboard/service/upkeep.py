@@ -9,14 +9,16 @@ from collections.abc import Awaitable, Callable
 from switchboard.clock import Clock
 from switchboard.domain.todo import State
 from switchboard.notifier import EndWhy, Notifier, TodoReady
-from switchboard.service.endpoints import publish_ended
+from switchboard.service.endpoints import publish_credentials_ended, publish_ended
 from switchboard.store import Store
 
 _log = logging.getLogger(__name__)
 
 SWEEP_EVERY_S = 5.0
 DUE_EVERY_S = 1.0
-EXPIRY_AT_MOST_S = 5.0
+EXPIRY_LOOK_S = 1.0
+"""What is vended or rotated meanwhile lives for at least as long."""
+EXPIRY_AFTER_FAILURE_S = 5.0
 IDLE_EVERY_S = 600.0
 SESSION_IDLE_MS = 86_400_000
 BATCH = 500
@@ -76,9 +78,11 @@ class Upkeep:
             self._notifier.publish(TodoReady(todo))
 
     async def expire(self) -> None:
-        """End the endpoints whose time has come."""
+        """End the endpoints and the rotated credentials whose time has come."""
         for ended in await self._store.expire_endpoints(BATCH):
             publish_ended(self._notifier, ended, EndWhy.EXPIRED)
+        over = await self._store.expire_credentials(BATCH)
+        publish_credentials_ended(self._notifier, over, EndWhy.EXPIRED)
 
     async def flush(self) -> None:
         """Write the batches."""
@@ -96,18 +100,21 @@ class Upkeep:
     async def _expire_on_time(self) -> None:
         wait_s = 0.0
         while not await self._stopped_within(wait_s):
-            await self._guarded(self.expire)
-            wait_s = await self._until_next_expiry_s()
+            wait_s = await self._expire_if_due()
 
-    async def _until_next_expiry_s(self) -> float:
+    async def _expire_if_due(self) -> float:
+        """End what is due; gives the seconds until the next look. Looking is only a read."""
         try:
-            at_ms = await self._store.next_expiry_ms()
-        except Exception:
-            _log.exception("upkeep_failed", extra={"pass": "next_expiry"})
-            return EXPIRY_AT_MOST_S
-        if at_ms is None:
-            return 1.0
-        return min(max((at_ms - self._clock.now_ms()) / 1000, 0.05), 1.0)
+            left_ms = await self._store.next_expiry_in_ms()
+            if left_ms is None:
+                return EXPIRY_LOOK_S
+            if left_ms > 0:
+                return min(left_ms / 1000, EXPIRY_LOOK_S)
+            await self.expire()
+        except Exception:  # as in _guarded
+            _log.exception("upkeep_failed", extra={"pass": "expire"})
+            return EXPIRY_AFTER_FAILURE_S
+        return 0.0
 
     async def _guarded(self, one: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -116,8 +116,8 @@ class SqliteEndpoints(SqlitePeople):
 
         return await self._write(expire)
 
-    async def next_expiry_ms(self) -> int | None:
-        return await self._readers.read(lambda tx: tx.all("next_expiry")[0]["at_ms"])
+    async def next_expiry_in_ms(self) -> int | None:
+        return await self._readers.read(lambda tx: tx.all("next_expiry")[0]["in_ms"])
 
     async def caller_by_credential(self, credential_hash: bytes) -> Caller | None:
         kept = self._callers.get(credential_hash)
