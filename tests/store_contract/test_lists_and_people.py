@@ -91,3 +91,31 @@ async def test_coming_due_is_reported_once_for_its_span(ledger: Ledger, clock: F
     due, until_ms = await ledger.store.became_ready(start, 10)
     assert ([todo.id for todo in due], until_ms) == ([todo_id], clock.now_ms())
     assert list((await ledger.store.became_ready(until_ms, 10))[0]) == []
+
+
+async def test_only_what_time_made_ready_came_due(ledger: Ledger, clock: FakeClock) -> None:
+    start = clock.now_ms()
+    caller = await ledger.vend()
+    clock.advance(1_000)
+    await ledger.add_one()
+    released = await ledger.add_one()
+    _, token = await ledger.claim(caller, released)
+    clock.advance(1_000)
+    await ledger.store.release_if_held(caller, released, token, 0)
+    assert list((await ledger.store.became_ready(start, 10))[0]) == []
+
+
+async def test_the_ready_todos_of_a_queue_come_best_first(ledger: Ledger, clock: FakeClock) -> None:
+    plain, held, later, better, _ = await ledger.add(
+        new_todo(clock),
+        new_todo(clock),
+        new_todo(clock, delay_ms=60_000),
+        new_todo(clock, priority=5),
+        new_todo(clock, queue="deploys"),
+    )
+    await ledger.claim(await ledger.vend(), held)
+    ready = await ledger.store.ready_in_queue(ledger.workspace_id, "reviews", 10)
+    assert [todo.id for todo in ready] == [better, plain]
+    assert later not in {todo.id for todo in ready}
+    first = await ledger.store.ready_in_queue(ledger.workspace_id, "reviews", 1)
+    assert [todo.id for todo in first] == [better]

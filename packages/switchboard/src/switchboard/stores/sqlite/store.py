@@ -204,6 +204,15 @@ class SqliteStore(SqliteEndpoints):
 
         return await self._readers.read(look)
 
+    async def ready_in_queue(
+        self, workspace_id: WorkspaceId, queue: str, limit: int
+    ) -> Sequence[Todo]:
+        def look(tx: Transaction) -> list[Todo]:
+            rows = tx.all("ready_in_queue", workspace_id=workspace_id, queue=queue, limit=limit)
+            return [todo_of(row) for row in rows]
+
+        return await self._readers.read(look)
+
     async def ready_for(self, caller: Caller, limit: int) -> tuple[Sequence[Todo], int]:
         return await self._readers.read(lambda tx: claims.ready_for(tx, caller, limit))
 
