@@ -40,6 +40,16 @@ _WHOLES: list[object] = [
     1e300,
 ]
 _TRUTHS: list[object] = ["yes", "True", "", 0, 1, [], {}]
+
+
+def nested(levels: int) -> object:
+    """A list in a list in a list."""
+    value: object = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 _LONG_LINE = "x" * 2_049
 
 WRONG: dict[str, list[object]] = {
@@ -59,14 +69,21 @@ WRONG: dict[str, list[object]] = {
     "include_payload": _TRUTHS,
     "lease_token": _TEXTS,
     "claim_key": [*_TEXTS, "", " ", "x" * 201, "two\nlines"],
-    "result": [NUL, LONE, {"a": NUL}, {NUL: 1}, {LONE: 1}, "x" * DEFAULT_JSON_BYTES],
-    "payload": [NUL, LONE, [[LONE]], {NUL: 1}, "x" * DEFAULT_JSON_BYTES],
+    "result": [NUL, LONE, {"a": NUL}, {NUL: 1}, {LONE: 1}, "x" * DEFAULT_JSON_BYTES, nested(247)],
+    "payload": [NUL, LONE, [[LONE]], {NUL: 1}, "x" * DEFAULT_JSON_BYTES, nested(900)],
     "title": [*_TEXTS, "", " ", "x" * 201, "two\nlines", "two\u2029lines"],
     "kind": [*_TEXTS, "", "x" * 65, "two\nlines"],
     "priority": [*_WHOLES, 101, -101, "-101"],
     "available_at": [*_TEXTS, "", "soon", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00"],
     "idempotency_key": [*_TEXTS, "", "x" * 201, "two\nlines"],
 }
+
+
+def call_text(arguments: bytes, name: bytes = b'"claim"') -> bytes:
+    """A call as JSON text, for what no encoder writes."""
+    params = b'{"name":%s,"arguments":%s}' % (name, arguments)
+    return b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}' % params
+
 
 ALL = TodoFilter(states=tuple(State), limit=200)
 
@@ -133,6 +150,46 @@ async def test_missing_null_and_unknown_arguments_are_told(surface: Surface, ver
     for name in ("colour", "x" * 65, "_meta", ""):
         answer = await agent.call(verb, **{name: 1})
         assert tool_error(answer)["code"] == "invalid_argument"
+
+
+async def test_what_is_kept_can_be_told_again_however_deep_and_large(surface: Surface) -> None:
+    agent = await surface.agent(verbs=tuple(Verb))
+    for value in (nested(246), "\N{SNOWMAN}" * 21_000, {"": {"a": [2**64 - 1, -(2**63), 1e300]}}):
+        todo_id = await surface.add(payload=value)
+        assert (await agent.done("claim", id=todo_id))["payload"] == value
+        await agent.done("complete", id=todo_id, result=value)
+        shown = await agent.done("get_todo", id=todo_id)
+        assert (shown["payload"], shown["result"]) == (value, value)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"claim",', -32700),
+        (call_text(b'{"id":NaN}'), -32700),
+        (call_text(b'{"lease_seconds":1e400}'), -32700),
+        (call_text(b'{"id":"\xff"}'), -32700),
+        (call_text(b'{"id":"\\ud800"}'), -32700),
+        (call_text(b"[" * 2_000 + b"]" * 2_000), -32700),
+        (call_text(b"[]"), -32602),
+        (call_text(b'"x"'), -32602),
+        (call_text(b"{}", b'"nonsense"'), -32602),
+        (call_text(b"{}", b'"CLAIM"'), -32602),
+        (call_text(b"{}", b'"claim\\u0000"'), -32602),
+        (call_text(b"{}", b"7"), -32602),
+        (call_text(b"{}", b"null"), -32602),
+    ],
+)
+async def test_what_is_no_call_of_a_tool_is_a_protocol_error(
+    surface: Surface, body: bytes, code: int
+) -> None:
+    todo_id = await surface.add()
+    agent = await surface.agent(verbs=tuple(Verb))
+    answer = await agent.send(request_bytes("POST", body, agent.headers(), agent.path))
+    assert answer.json["error"]["code"] == code, answer.json
+    assert answer.status == (400 if code == -32700 else 200)
+    assert (await surface.todo(todo_id)).state is State.PENDING
+    assert (await agent.done("claim"))["id"] == todo_id
 
 
 @pytest.mark.parametrize(

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from switchboard.domain.todo import State
 from tests.agent_transport.mcp.wire_client import read_head
 from tests.specification import requirement
 from tests.switchboard.mcp.agent import Agent
+from tests.switchboard.mcp.moments import (
+    cut_off,
+    reached,
+    until_taken,
+    until_waiting,
+    writing_is_blocked,
+)
 from tests.switchboard.mcp.serving import Surface, serving, until
 
 AT_ONCE_S = 1.0
-
-
-async def until_waiting(surface: Surface, waiters: int = 1) -> None:
-    """Return when so many claims wait."""
-    await until(lambda: len(surface.waiting) == waiters)
-
-
-def reached(surface: Surface, method: str) -> asyncio.Event:
-    """Set once a method of the store is entered, which then does what it always does."""
-    entered, real = asyncio.Event(), getattr(surface.store, method)
-
-    async def enter(*arguments: Any) -> Any:
-        entered.set()
-        return await real(*arguments)
-
-    setattr(surface.store, method, enter)
-    return entered
 
 
 @requirement(
@@ -145,17 +131,6 @@ async def test_a_cut_or_cancelled_claim_stops_waiting_and_takes_nothing(surface:
     assert (await surface.todo(todo_id)).state is State.PENDING
 
 
-@contextmanager
-def writing_is_blocked(surface: Surface) -> Generator[None]:
-    """Another process holds the database's write lock."""
-    foreign = sqlite3.connect(surface.path, isolation_level=None)
-    foreign.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        foreign.close()
-
-
 async def test_a_claim_whose_socket_is_cut_before_the_answer_is_taken_back(
     surface: Surface,
 ) -> None:
@@ -163,13 +138,8 @@ async def test_a_claim_whose_socket_is_cut_before_the_answer_is_taken_back(
     todo_id = await surface.add()
     async with other.stream() as stream:
         await stream.next_message()
-        claiming = reached(surface, "claim_if_ready")
-        with writing_is_blocked(surface):
-            _, writer = await asyncio.open_connection("127.0.0.1", surface.port)
-            writer.write(agent.bytes_of_call("claim", id=todo_id))
-            await claiming.wait()
-            writer.transport.abort()
-            await until(lambda: surface.listener.connections == 1)
+        claim = agent.bytes_of_call("claim", id=todo_id)
+        await cut_off(surface, claim, "claim_if_ready")
         rung = await stream.next_message()
     assert rung["params"]["meta"]["todo_id"] == todo_id, "ready again, so it rings again"
     todo = await surface.todo(todo_id)
@@ -193,8 +163,7 @@ async def test_a_cancelled_call_that_the_writer_has_not_taken_changes_nothing(
     with writing_is_blocked(surface):
         first = asyncio.create_task(agent.call("claim", id=other_id))
         await claiming.wait()
-        items = surface.store._writer._items  # pyright: ignore[reportPrivateUsage]
-        await until(items.empty)  # the writer has taken the claim, and waits for the lock
+        await until_taken(surface)  # the claim; the writer waits for the lock
         second = asyncio.create_task(agent.call("complete", id=todo_id))
         await completing.wait()
         assert (await agent.cancel(agent.last_id)).status == 202

@@ -216,6 +216,7 @@ class AgentSurface:
                 result["capabilities"]["experimental"] = {"claude/channel": {}}
                 result["instructions"] = instructions(ctx.request.caller.verbs)
             elif ctx.method == "server/discover":
+                result["instructions"] = instructions(ctx.request.caller.verbs)
                 # Listening is served for doorbells alone: the list of tools never changes.
                 result["capabilities"]["tools"].pop("listChanged", None)
             return result

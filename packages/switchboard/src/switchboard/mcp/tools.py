@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from agent_transport.mcp import Call, CallEnded, EndReason
-from switchboard.domain.endpoint import MIN_LEASE_MS, Caller, Verb
+from switchboard.domain.endpoint import Caller, Verb
 from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import State, Todo, TodoId
 from switchboard.errors import StoreUnavailable
@@ -99,7 +99,7 @@ class Tools:
     async def _complete(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
         result, summary = args.get("result"), args.get("summary")
         changed = await self._leases.complete(call.caller, _id(args), _token(args), result, summary)
-        return _changed(changed, call.caller)
+        return changed if isinstance(changed, Refusal) else row(changed.todo, call.caller)
 
     async def _fail(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
         changed = await self._leases.fail(
@@ -110,24 +110,25 @@ class Tools:
             args.get("summary"),
             retry=args.get("retry", True),
         )
-        return _changed(changed, call.caller)
+        return await self._changed(changed, call.caller)
 
     async def _heartbeat(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
         caller, todo_id = call.caller, _id(args)
         changed = await self._leases.heartbeat(
             caller, todo_id, _token(args), _lease_ms(args, caller), args.get("note")
         )
-        if isinstance(changed, Refusal) or not args.get("include_payload", False):
-            return _changed(changed, caller)
+        if isinstance(changed, Refusal):
+            return changed
+        shown = row(changed.todo, caller)
+        if not args.get("include_payload", False):
+            return shown
         history = await self._work.show(caller, todo_id)
-        return row(changed.todo, caller) | (work_again(history) if history else {})
+        return shown | (work_again(history) if history else {})
 
     async def _release(self, args: Arguments, call: Call[Caller]) -> Answer | Refusal:
         delay_ms = args.get("delay_seconds", 0) * 1000
         changed = await self._leases.release(call.caller, _id(args), _token(args), delay_ms)
-        if isinstance(changed, Refusal):
-            return changed
-        return await self._row(changed.todo, call.caller)
+        return await self._changed(changed, call.caller)
 
     # Without one
 
@@ -163,13 +164,12 @@ class Tools:
             return created
         return await self._row(created.todo, call.caller) | {"created": created.created}
 
+    async def _changed(self, changed: Changed | Refusal, caller: Caller) -> Answer | Refusal:
+        return changed if isinstance(changed, Refusal) else await self._row(changed.todo, caller)
+
     async def _row(self, todo: Todo, caller: Caller) -> Answer:
         claimable = await self._work.is_claimable(caller, todo)
         return row(todo, caller, claimable=claimable)
-
-
-def _changed(changed: Changed | Refusal, caller: Caller) -> Answer | Refusal:
-    return changed if isinstance(changed, Refusal) else row(changed.todo, caller)
 
 
 def _id(args: Arguments) -> TodoId:
@@ -181,9 +181,7 @@ def _token(args: Arguments) -> str | None:
 
 
 def _lease_ms(args: Arguments, caller: Caller) -> int:
-    if "lease_seconds" not in args:
-        return caller.lease_ms
-    return max(args["lease_seconds"] * 1000, MIN_LEASE_MS)
+    return args["lease_seconds"] * 1000 if "lease_seconds" in args else caller.lease_ms
 
 
 def _retry_s(nothing: NothingReady) -> int:

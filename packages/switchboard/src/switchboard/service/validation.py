@@ -13,6 +13,9 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """NUL and lone surrogates: no store keeps them and no JSON text can carry them back."""
 _ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 """A NUL in JSON text, but not a backslash that is itself followed by `u0000`."""
+_LEVELS_AROUND = 8
+"""More than any answer puts around a kept value. What is nested just deep enough to be read could
+otherwise never be written into an answer again: its todo would be claimed, and nobody told."""
 _LINE_BREAK = re.compile("[\r\n\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -37,9 +40,11 @@ def is_one_line(text: str, max_chars: int) -> bool:
 
 
 def json_text(value: object, max_bytes: int) -> str | None:
-    """`value` as JSON text, or None when it cannot be kept: too large, NUL, lone surrogates."""
+    """`value` as JSON text, or None: too large, too deep, with NUL or lone surrogates."""
+    for _ in range(_LEVELS_AROUND):
+        value = [value]
     try:
-        raw = orjson.dumps(value)
+        raw = orjson.dumps(value)[_LEVELS_AROUND:-_LEVELS_AROUND]
     except TypeError:  # lone surrogates, integers beyond 64 bits, too deep
         return None
     if len(raw) > max_bytes or _ESCAPED_NUL.search(raw):
