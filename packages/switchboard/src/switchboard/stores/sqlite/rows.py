@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from operator import itemgetter
 from sqlite3 import Row
+from typing import Any
 
 from switchboard.domain.endpoint import (
     Caller,
@@ -14,7 +19,7 @@ from switchboard.domain.endpoint import (
     Verb,
 )
 from switchboard.domain.queue import Queue, RingPolicy
-from switchboard.domain.todo import Attempt, Event, Outcome, State, Step, Todo, TodoId, Trust
+from switchboard.domain.todo import Attempt, Event, Outcome, State, Step, Todo, Trust
 from switchboard.domain.workspace import Operator, PersonId, Role, WorkspaceId
 from switchboard.records import Session
 
@@ -23,40 +28,25 @@ _TRUSTS = {trust.value: trust for trust in Trust}
 
 
 def todo_of(row: Row) -> Todo:
-    """A row of `todo`."""
-    return Todo(
-        id=TodoId(row["id"]),
-        workspace_id=WorkspaceId(row["workspace_id"]),
-        queue=row["queue"],
-        title=row["title"],
-        kind=row["kind"],
-        source=row["source"],
-        payload_json=row["payload_json"],
-        payload_bytes=row["payload_bytes"],
-        priority=row["priority"],
-        state=_STATES[row["state"]],
-        attempt=row["attempt"],
-        failures=row["failures"],
-        lapses=row["lapses"],
-        max_attempts=row["max_attempts"],
-        max_lapses=row["max_lapses"],
-        available_at_ms=row["available_at_ms"],
-        ready_at_ms=row["ready_at_ms"],
-        assignee_id=row["assignee_id"],
-        holder_id=row["holder_id"],
-        lease_expires_at_ms=row["lease_expires_at_ms"],
-        result_json=row["result_json"],
-        summary=row["summary"],
-        failure_reason=row["failure_reason"],
-        trust=_TRUSTS[row["trust"]],
-        person_id=row["person_id"],
-        parent_id=row["parent_id"],
-        idempotency_key=row["idempotency_key"],
-        rings=row["rings"],
-        created_at_ms=row["created_at_ms"],
-        updated_at_ms=row["updated_at_ms"],
-        ended_at_ms=row["ended_at_ms"],
-    )
+    """A row with the columns of `todo`, in any order and among others.
+
+    By position: a lookup by name walks the columns, and 33 of them made this half of a list.
+    """
+    values = list(_todo_values(tuple(row.keys()))(row))
+    values[_STATE_AT] = _STATES[values[_STATE_AT]]
+    values[_TRUST_AT] = _TRUSTS[values[_TRUST_AT]]
+    return Todo(*values)
+
+
+_TODO_FIELDS = [one.name for one in fields(Todo)]
+_STATE_AT = _TODO_FIELDS.index("state")
+_TRUST_AT = _TODO_FIELDS.index("trust")
+
+
+@cache
+def _todo_values(columns: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
+    """Picks the fields of a todo, in their order, from a row with these columns."""
+    return itemgetter(*(columns.index(name) for name in _TODO_FIELDS))
 
 
 def attempt_of(row: Row) -> Attempt:
