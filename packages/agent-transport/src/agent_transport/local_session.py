@@ -30,7 +30,7 @@ from agent_transport.errors import (
 )
 from agent_transport.local_tool import LocalTool
 from agent_transport.local_turn import LocalTurn
-from agent_transport.permission import NOTHING_ALLOWED, Permission, PermissionPolicy
+from agent_transport.permission import NOTHING_ALLOWED, Permission, PermissionPolicy, decide
 from agent_transport.session import (
     CancelSignal,
     JsonObject,
@@ -167,21 +167,13 @@ class LocalSession:
         tool = self._tools.get(name)
         if tool is None:
             return ToolEnvelope(False, error="Unknown tool")
-        said = self.permission(name, arguments)
+        said = decide(self._permissions, name, arguments)
         if said is not Permission.ALLOW:
             error = _NOBODY_TO_ASK if said is Permission.ASK else _DENIED
             return ToolEnvelope(False, error=error, metadata={"permission": str(said)})
         if self._running or self._waiting:
             raise SessionBusy("a turn is running; try again when it is over")
         return await self._call(tool, arguments)
-
-    def permission(self, tool: str, arguments: JsonObject) -> Permission:
-        """What the policy says of this call."""
-        try:
-            return Permission(self._permissions(tool, arguments))
-        except Exception:
-            _log.exception("permission_policy_broke tool=%s", tool)
-            return Permission.DENY
 
     async def _call(self, tool: LocalTool, arguments: JsonObject) -> ToolEnvelope:
         # A task of its own: `close` can end it without cancelling the task of whoever called.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agent_transport.session import JsonObject
+
+_log = logging.getLogger("agent_transport.session")
 
 
 class Permission(StrEnum):
@@ -45,3 +48,12 @@ class Permissions:
 
 
 NOTHING_ALLOWED = Permissions()
+
+
+def decide(policy: PermissionPolicy, tool: str, arguments: JsonObject) -> Permission:
+    """What the policy says of this call; a policy that raises, or says nothing known, denies."""
+    try:
+        return Permission(policy(tool, arguments))
+    except Exception:
+        _log.exception("permission_policy_broke tool=%s", tool)
+        return Permission.DENY
