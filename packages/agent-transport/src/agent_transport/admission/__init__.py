@@ -46,10 +46,15 @@ from agent_transport.admission.client_address import (
     parse_proxies,
     throttle_key,
 )
+from agent_transport.admission.cors import (
+    cross_origin_headers,
+    is_preflight,
+    preflight_headers,
+)
 from agent_transport.admission.decision import Admitted, Headers, Reason, Refusal
 from agent_transport.admission.gate import ADMITTED, VERIFY_BOUND_S, ResourceServerGate
 from agent_transport.admission.host import HostRule, listener_host, only_host, public_host
-from agent_transport.admission.origin import OriginRule, origin_rule, parse_origin
+from agent_transport.admission.origin import OriginRule, find_origin, origin_rule, parse_origin
 from agent_transport.admission.public_url import PublicUrl, parse_public_url
 from agent_transport.admission.scopes import is_scope, lacks_scope, parse_scopes, write_scopes
 from agent_transport.admission.throttle import Buckets, FailureWindow, Rate, retry_after
@@ -91,9 +96,12 @@ __all__ = [
     "address_class",
     "body_refusal",
     "build_authorization",
+    "cross_origin_headers",
     "declares_more_than",
     "find_client_address",
+    "find_origin",
     "is_expected",
+    "is_preflight",
     "is_scope",
     "is_token68",
     "lacks_scope",
@@ -107,6 +115,7 @@ __all__ = [
     "parse_public_url",
     "parse_scopes",
     "prefixed_shape",
+    "preflight_headers",
     "public_host",
     "read_body",
     "resource_challenge",

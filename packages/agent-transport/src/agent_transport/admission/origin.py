@@ -24,13 +24,17 @@ class OriginRule:
 
     def admits(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
         """Tell whether Origin is absent, or given once and accepted."""
-        found: bytes | None = None
-        for name, value in headers:
-            if name == b"origin":
-                if found is not None:
-                    return False
-                found = value
+        found = find_origin(headers)
         return found is None or found in self.accepted
+
+
+def find_origin(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
+    """The Origin header; None when there is none, and no origin at all when there are two."""
+    found: bytes | None = None
+    for name, value in headers:
+        if name == b"origin":
+            found = value if found is None else b""
+    return found
 
 
 def origin_rule(*origins: str) -> OriginRule:
