@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable
 
 LOOK_EVERY_S = 0.5
-END_AFTER_S = 3.0
-"""Together with one look less than the 5 seconds within which the process is to be gone."""
+END_AFTER_S = 2.5
+"""With one look, well under the 5 seconds within which the process is to be gone."""
 
 EXIT_CODE = 70
 
