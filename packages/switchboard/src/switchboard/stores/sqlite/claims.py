@@ -6,7 +6,6 @@ Bands are found by index seeks, so work that is not due or not ours costs nothin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from sqlite3 import Row
 
@@ -17,7 +16,7 @@ from switchboard.domain.todo import MAX_PRIORITY, Attempt, Outcome, State, Step,
 from switchboard.records import Claimed, NothingReady
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.history import end_attempt, write_event
-from switchboard.stores.sqlite.rows import attempt_of, todo_of
+from switchboard.stores.sqlite.rows import attempt_of, scope_text, todo_of
 
 Lane = tuple[str, EndpointId | None]
 
@@ -258,7 +257,7 @@ def _regrant(
         workspace_id=caller.workspace_id,
         endpoint_id=caller.endpoint_id,
         credential_id=caller.credential_id,
-        queues=json.dumps(caller.queues),
+        queues=scope_text(caller.queues),
         claim_key=known["claim_key"],
         token_hash=token_hash,
     )
@@ -284,7 +283,7 @@ def _lease(
         workspace_id=caller.workspace_id,
         endpoint_id=caller.endpoint_id,
         credential_id=caller.credential_id,
-        queues=json.dumps(caller.queues),
+        queues=scope_text(caller.queues),
         lease_ms=lease_ms,
         token_hash=token_hash,
         claim_key=claim_key,

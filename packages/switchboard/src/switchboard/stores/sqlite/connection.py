@@ -105,9 +105,15 @@ def split_statements(script: str) -> list[str]:
     return statements
 
 
+_LOGIC_ERROR = 1
+"""SQLITE_ERROR: a statement that this database cannot run. The driver files it with lost disks."""
+
+
 def translated(raised: sqlite3.Error) -> StoreError:
     """A driver's error as the contract names it: transient ones are `StoreUnavailable`."""
-    if isinstance(raised, sqlite3.OperationalError | sqlite3.InternalError):
+    code = getattr(raised, "sqlite_errorcode", None)
+    transient = isinstance(raised, sqlite3.OperationalError | sqlite3.InternalError)
+    if transient and code != _LOGIC_ERROR:
         return StoreUnavailable(f"the database cannot answer now: {raised}")
     return StoreError(f"the database refused a statement: {raised}")
 

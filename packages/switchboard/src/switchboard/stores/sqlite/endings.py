@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from sqlite3 import Row
 from typing import Any
@@ -19,7 +18,7 @@ from switchboard.stores.sqlite.history import (
     ending_digest,
     write_event,
 )
-from switchboard.stores.sqlite.rows import todo_of
+from switchboard.stores.sqlite.rows import scope_text, todo_of
 
 
 def heartbeat_if_held(
@@ -31,18 +30,17 @@ def heartbeat_if_held(
     note: str | None,
 ) -> Changed | Refusal:
     """See `AgentTodos.heartbeat_if_held`."""
-    before = _before(tx, caller, todo_id)
-    row = _held(tx, "heartbeat_if_held", caller, todo_id, token_hash, lease_ms=lease_ms)
+    said = {"lease_ms": lease_ms}
+    row, was = _held_or_swept(tx, "heartbeat_if_held", caller, todo_id, token_hash, **said)
     if row is None:
-        return _why_not(tx, caller, before, token_hash)
+        return _why_not(tx, caller, _before(tx, caller, todo_id), token_hash)
     todo = todo_of(row)
-    revived = before is not None and before["state"] == State.PENDING
+    revived = was is State.PENDING
     if revived:
         tx.run("reopen_attempt", todo_id=todo_id, number=todo.attempt)
     if note is not None:
         tx.run("note_attempt", todo_id=todo_id, number=todo.attempt, note=note)
-    step, was = (Step.REVIVE, State.PENDING) if revived else (Step.HEARTBEAT, State.CLAIMED)
-    write_event(tx, todo, step, caller.actor, was)
+    write_event(tx, todo, Step.REVIVE if revived else Step.HEARTBEAT, caller.actor, was)
     return Changed(todo)
 
 
@@ -56,21 +54,13 @@ def complete_if_held(
 ) -> Changed | Refusal:
     """See `AgentTodos.complete_if_held`."""
     digest = ending_digest(Step.COMPLETE, canonical_json(result_json), summary)
-    before = _before(tx, caller, todo_id)
-    row = _held(
-        tx,
-        "complete_if_held",
-        caller,
-        todo_id,
-        token_hash,
-        result_json=result_json,
-        summary=summary,
-    )
-    if row is None or before is None:
-        return _repeated(tx, caller, before, token_hash, digest)
+    said = {"result_json": result_json, "summary": summary}
+    row, was = _held_or_swept(tx, "complete_if_held", caller, todo_id, token_hash, **said)
+    if row is None:
+        return _repeated(tx, caller, _before(tx, caller, todo_id), token_hash, digest)
     todo = todo_of(row)
     end_attempt(tx, todo, Outcome.DONE, summary=summary, digest=digest)
-    write_event(tx, todo, Step.COMPLETE, caller.actor, State(before["state"]))
+    write_event(tx, todo, Step.COMPLETE, caller.actor, was)
     return Changed(todo)
 
 
@@ -109,10 +99,9 @@ def release_if_held(
 ) -> Changed | Refusal:
     """See `AgentTodos.release_if_held`."""
     digest = ending_digest(Step.RELEASE, delay_ms)
-    before = _before(tx, caller, todo_id)
     row = _held(tx, "release_if_held", caller, todo_id, token_hash, delay_ms=delay_ms)
     if row is None:
-        return _repeated(tx, caller, before, token_hash, digest)
+        return _repeated(tx, caller, _before(tx, caller, todo_id), token_hash, digest)
     todo = todo_of(row)
     end_attempt(tx, todo, Outcome.RELEASED, digest=digest)
     write_event(tx, todo, Step.RELEASE, caller.actor, State.CLAIMED)
@@ -126,6 +115,22 @@ def _fails_for_good(before: Row, retry: bool) -> bool:
 def _before(tx: Transaction, caller: Caller, todo_id: TodoId) -> Row | None:
     row = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=caller.workspace_id)
     return row if row is not None and caller.covers(row["queue"]) else None
+
+
+def _held_or_swept(
+    tx: Transaction,
+    name: str,
+    caller: Caller,
+    todo_id: TodoId,
+    token_hash: bytes | None,
+    **values: Any,
+) -> tuple[Row | None, State]:
+    """The changed row and the state it was in; swept todos are rare, so they are tried second."""
+    for was in (State.CLAIMED, State.PENDING):
+        row = _held(tx, name, caller, todo_id, token_hash, state=was, **values)
+        if row is not None:
+            return row, was
+    return None, State.CLAIMED
 
 
 def _held(
@@ -142,7 +147,7 @@ def _held(
         workspace_id=caller.workspace_id,
         endpoint_id=caller.endpoint_id,
         credential_id=caller.credential_id,
-        queues=json.dumps(caller.queues),
+        queues=scope_text(caller.queues),
         token_hash=token_hash,
         **values,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
+
+import orjson
 
 from switchboard.domain.actor import Actor
 from switchboard.domain.todo import Outcome, State, Step, Todo
@@ -55,9 +56,11 @@ def end_attempt(
 
 def ending_digest(step: Step, *content: str | bool | int | None) -> bytes:
     """What makes two endings "the same content": the step and everything that was said with it."""
-    return hashlib.sha256(json.dumps([step, *content]).encode("utf-8")).digest()
+    return hashlib.sha256(orjson.dumps([step, *content])).digest()
 
 
 def canonical_json(text: str | None) -> str | None:
     """A JSON text with its keys in order, so that spelling does not make a difference."""
-    return None if text is None else json.dumps(json.loads(text), sort_keys=True)
+    if text is None:
+        return None
+    return orjson.dumps(orjson.loads(text), option=orjson.OPT_SORT_KEYS).decode()

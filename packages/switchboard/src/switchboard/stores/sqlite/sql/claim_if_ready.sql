@@ -8,7 +8,7 @@ WHERE id = :todo_id AND workspace_id = :workspace_id
   AND ended_at_ms IS NULL AND ready_at_ms <= :now_ms
   AND (state = 'pending' OR lapses + 1 < max_lapses)
   AND (assignee_id IS NULL OR assignee_id = :endpoint_id)
-  AND queue IN (SELECT value FROM json_each(:queues))
+  AND instr(:queues, '"' || queue || '"') > 0
   AND NOT EXISTS (SELECT 1 FROM queue AS q
                   WHERE q.workspace_id = todo.workspace_id AND q.name = todo.queue AND q.paused = 1)
   AND EXISTS (SELECT 1 FROM endpoint AS e

@@ -1,9 +1,9 @@
--- Finish a todo, a swept one too. Guard: holder, token, scope, endpoint active. Rows: 0 or 1.
+-- Finish a todo; with state pending: a swept one. Guard: state, holder, token, scope, endpoint active. Rows: 0 or 1.
 UPDATE todo
 SET state = 'done', result_json = :result_json, summary = :summary, holder_id = NULL,
     lease_token_hash = NULL, lease_expires_at_ms = NULL, ended_at_ms = :now_ms, updated_at_ms = :now_ms
-WHERE id = :todo_id AND workspace_id = :workspace_id AND ended_at_ms IS NULL
-  AND queue IN (SELECT value FROM json_each(:queues))
+WHERE id = :todo_id AND workspace_id = :workspace_id AND state = :state
+  AND instr(:queues, '"' || queue || '"') > 0
   AND holder_id = :endpoint_id
   AND lease_token_hash IS NOT NULL
   AND (lease_token_hash = :token_hash

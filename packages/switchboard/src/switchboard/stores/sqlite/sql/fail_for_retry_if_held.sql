@@ -6,7 +6,7 @@ SET state = 'pending', failures = failures + 1, failure_reason = :reason, summar
     updated_at_ms = :now_ms
 WHERE id = :todo_id AND workspace_id = :workspace_id AND state = 'claimed'
   AND failures + 1 < max_attempts
-  AND queue IN (SELECT value FROM json_each(:queues))
+  AND instr(:queues, '"' || queue || '"') > 0
   AND holder_id = :endpoint_id
   AND lease_token_hash IS NOT NULL
   AND (lease_token_hash = :token_hash

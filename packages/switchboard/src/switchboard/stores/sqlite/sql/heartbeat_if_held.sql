@@ -1,11 +1,11 @@
--- Extend a lease, never shorten it; takes a swept todo up again. Guard: holder, token, scope, endpoint active. Rows: 0 or 1.
+-- Extend a lease, never shorten it; with state pending: take a swept todo up again. Guard: state, holder, token, scope, endpoint active. Rows: 0 or 1.
 UPDATE todo
 SET state = 'claimed',
     lease_expires_at_ms = max(coalesce(lease_expires_at_ms, 0), :now_ms + :lease_ms),
     ready_at_ms = max(coalesce(lease_expires_at_ms, 0), :now_ms + :lease_ms),
     updated_at_ms = :now_ms
-WHERE id = :todo_id AND workspace_id = :workspace_id AND ended_at_ms IS NULL
-  AND queue IN (SELECT value FROM json_each(:queues))
+WHERE id = :todo_id AND workspace_id = :workspace_id AND state = :state
+  AND instr(:queues, '"' || queue || '"') > 0
   AND holder_id = :endpoint_id
   AND lease_token_hash IS NOT NULL
   AND (lease_token_hash = :token_hash

@@ -4,7 +4,7 @@ SET state = 'pending', holder_id = NULL, lease_token_hash = NULL, lease_expires_
     available_at_ms = :now_ms + :delay_ms, ready_at_ms = :now_ms + :delay_ms,
     updated_at_ms = :now_ms
 WHERE id = :todo_id AND workspace_id = :workspace_id AND state = 'claimed'
-  AND queue IN (SELECT value FROM json_each(:queues))
+  AND instr(:queues, '"' || queue || '"') > 0
   AND holder_id = :endpoint_id
   AND lease_token_hash IS NOT NULL
   AND (lease_token_hash = :token_hash
