@@ -21,10 +21,15 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from agent_transport.framing import UnframedCycle, is_unsafe_framing, names_other_host
 from agent_transport.socket_limits import SocketLimits
 
 _TIMER_SLACK_S = 0.001
 """Timers may fire a clock tick early; without slack that costs a round of re-arming."""
+
+_DRAINING_STALL_S = 1.0
+"""What a client that reads nothing is given once the listener stops."""
+_VERSIONS = ("1.1", "1.0")
 
 
 class Phase(IntEnum):
@@ -99,6 +104,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._due_at_s: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_s = 0.0
+        self._stall_timer: asyncio.TimerHandle | None = None
         self._chunk_bytes = 0
         self._head_bytes = 0
         self._framing_bytes = 0
@@ -126,6 +132,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._deaf = True
         self.pipeline.clear()
         self._stop_timer()
+        self._stop_stall_timer()
         self._tell_client_gone()
         super().connection_lost(exc)
         if not self.connections:
@@ -147,13 +154,34 @@ class BoundedConnection(HttpToolsProtocol):
             return self._refuse(431 if isinstance(error.__context__, _TooHeavy) else 400)
         return self._measure(len(data), whole_head)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        bound_s = _DRAINING_STALL_S if self._draining else self._limits.stall_s
+        self._stall_timer = self.loop.call_later(bound_s, self._give_up)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_stall_timer()
+
     def shutdown(self) -> None:
         """Close now if no answer is due, else right after it."""
         self._draining = True
+        if self._stall_timer is not None:
+            # Whoever reads nothing has no part in the grace.
+            self._stop_stall_timer()
+            self._stall_timer = self.loop.call_later(_DRAINING_STALL_S, self._give_up)
         if self._running is None:
             self._wire.close()
         else:
             self._end_after_answer()
+
+    def _give_up(self) -> None:
+        self._wire.abort()
+
+    def _stop_stall_timer(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
 
     # --- the parser's events, in their order
 
@@ -165,6 +193,8 @@ class BoundedConnection(HttpToolsProtocol):
         self._head_bytes = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if is_unsafe_framing(name, value, self.parser):
+            raise _Ambiguous
         # The parser leaves whitespace after a value; RFC 9110 §5.5 excludes it.
         super().on_header(name, value.rstrip(b" \t"))
 
@@ -173,7 +203,14 @@ class BoundedConnection(HttpToolsProtocol):
             raise _TooHeavy
         if len(self.pipeline) >= self._limits.pipelined:
             raise _TooMany
+        assert self.parser is not None
+        version = self.parser.get_http_version()
+        if version not in _VERSIONS or names_other_host(self.url, self.headers):
+            raise _Ambiguous
         super().on_headers_complete()
+        if version == "1.0":
+            # uvicorn makes the cycle itself, and its task has not run yet.
+            self.cycle.__class__ = UnframedCycle
         # Trailers must not join the headers that admission has already judged.
         self.headers = []
         self._phase = _BODY
@@ -334,6 +371,10 @@ class BoundedConnection(HttpToolsProtocol):
 
 class _TooHeavy(Exception):
     """The headers weigh more than the limit."""
+
+
+class _Ambiguous(Exception):
+    """Another reader could take this request for something else."""
 
 
 class _TooMany(Exception):

@@ -24,6 +24,8 @@ class SocketLimits:
                     client may lose the answer; reading on for ever is what the refusal avoids
     user_timeout_s: how long sent bytes may stay unacknowledged (Linux): a vanished peer or one
                     that reads nothing is gone after it
+    stall_s:        how long a client may leave unread what was written, once that is more than a
+                    socket's buffer; it is cut off then, whatever it was sent
     pipelined:      requests waiting behind one that is being answered
     """
 
@@ -35,6 +37,7 @@ class SocketLimits:
     linger_s: float = 2.0
     linger_bytes: int = 256 * 1024
     user_timeout_s: float = 30.0
+    stall_s: float = 20.0
     pipelined: int = 16
 
     def __post_init__(self) -> None:
