@@ -177,12 +177,13 @@ class McpHttpCarrier(Generic[C]):
             _log.exception("session_unreadable")
             await self._unavailable(send, headers)
             return
-        if isinstance(record, bytes):
+        if isinstance(record, bytes) and not self._calls.is_gone(caller):
             status = 400 if record is _SESSION_MISSING else 404
             body_with_id = record.replace(b'"id":null', b'"id":' + id_text(inbound))
             await respond(send, status, body_with_id, [*headers, JSON_TYPE])
             return
-        await self._dispatch(inbound, record, receive, send, caller, lines, headers)
+        known = None if isinstance(record, bytes) else record
+        await self._dispatch(inbound, known, receive, send, caller, lines, headers)
 
     def _era_fault(
         self, scope: Scope, caller: C, lines: Mapping[bytes, bytes], inbound: Inbound
@@ -353,9 +354,6 @@ class McpHttpCarrier(Generic[C]):
         if self._draining:
             await self._unavailable(send, headers)
             return
-        if self._calls.is_gone(caller):
-            await refuse(send, _UNAUTHORIZED, headers)
-            return
         await self._streams.serve(record, receive, send, caller, headers)
 
     async def _delete(
@@ -388,6 +386,9 @@ class McpHttpCarrier(Generic[C]):
         except Exception:
             _log.exception("session_unreadable")
             await self._unavailable(send, headers)
+            return None
+        if self._calls.is_gone(caller):
+            await refuse(send, _UNAUTHORIZED, headers)
             return None
         if record is None:
             await respond(send, 404, _SESSION_ENDED, [*headers, JSON_TYPE])
