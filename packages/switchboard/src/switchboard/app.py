@@ -26,6 +26,7 @@ from switchboard.public_address import allowed_origins, host_rule, local_url
 from switchboard.service.endpoints import EndpointDesk
 from switchboard.service.last_seen import LastSeen
 from switchboard.service.leases import Leases
+from switchboard.service.queues import QueueDesk
 from switchboard.service.todos import Todos
 from switchboard.service.upkeep import Upkeep
 from switchboard.service.waiting import WaitingRoom
@@ -126,6 +127,7 @@ class Service:
         services = ApiServices(
             todos=Todos(store, notifier, clock, secrets.token_bytes, max_json_bytes=max_json_bytes),
             desk=EndpointDesk(store, notifier, clock, secrets.token_bytes),
+            queues=QueueDesk(store, notifier),
             people=store,
             last_seen=last_seen,
             url_of=self._endpoint_url,

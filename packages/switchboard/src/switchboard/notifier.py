@@ -17,10 +17,25 @@ from switchboard.domain.workspace import WorkspaceId
 
 @dataclass(frozen=True, slots=True)
 class TodoReady:
-    """A todo came into ready. `not_to`: the endpoint that just released it."""
+    """A todo came into ready."""
 
     todo: Todo
-    not_to: EndpointId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TodoReleased:
+    """Its holder gave a todo back, now or to be ready later; told before `TodoReady`."""
+
+    todo: Todo
+    by: EndpointId
+
+
+@dataclass(frozen=True, slots=True)
+class QueueResumed:
+    """A paused queue hands its todos out again: those that wait in it are ready now."""
+
+    workspace_id: WorkspaceId
+    queue: str
 
 
 class EndWhy(StrEnum):
@@ -49,7 +64,7 @@ class CredentialEnded:
     why: EndWhy
 
 
-Signal = TodoReady | EndpointEnded | CredentialEnded
+Signal = TodoReady | TodoReleased | QueueResumed | EndpointEnded | CredentialEnded
 Subscriber = Callable[[Signal], None]
 """Called on the event loop; must not block and must not raise."""
 

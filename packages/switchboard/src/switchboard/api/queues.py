@@ -9,8 +9,10 @@ from switchboard.api.problem import Refused, of_code
 from switchboard.api.reach import Reach, Reached, found
 from switchboard.api.strict_json import StrictRoute
 from switchboard.api.views import queue_view
+from switchboard.domain.actor import Actor
 from switchboard.domain.queue import is_queue_name
 from switchboard.domain.refusal import Code
+from switchboard.domain.workspace import WorkspaceId
 
 router = APIRouter(prefix="/queues", tags=["queues"], route_class=StrictRoute)
 
@@ -18,25 +20,25 @@ router = APIRouter(prefix="/queues", tags=["queues"], route_class=StrictRoute)
 @router.get("")
 async def list_queues(reach: Reached) -> QueueList:
     """List the queues by name."""
-    queues = await reach.services.people.queues(reach.workspace_id)
+    queues = await reach.services.queues.list_all(reach.workspace_id)
     return QueueList(queues=[queue_view(queue) for queue in queues])
 
 
 @router.post("/{name}/pause")
 async def pause(name: str, reach: Reached) -> OneQueue:
     """Hand out nothing of this queue until it is resumed."""
-    return await _set_paused(name, reach, paused=True)
+    desk = reach.services.queues
+    return OneQueue(queue=queue_view(found(await desk.pause(*_named(name, reach)))))
 
 
 @router.post("/{name}/resume")
 async def resume(name: str, reach: Reached) -> OneQueue:
     """Hand out todos of this queue again."""
-    return await _set_paused(name, reach, paused=False)
+    desk = reach.services.queues
+    return OneQueue(queue=queue_view(found(await desk.resume(*_named(name, reach)))))
 
 
-async def _set_paused(name: str, reach: Reach, *, paused: bool) -> OneQueue:
+def _named(name: str, reach: Reach) -> tuple[WorkspaceId, str, Actor]:
     if not is_queue_name(name):
         raise Refused(of_code(Code.NOT_FOUND))
-    people = reach.services.people
-    queue = found(await people.set_queue_paused(reach.workspace_id, name, paused, reach.actor))
-    return OneQueue(queue=queue_view(queue))
+    return reach.workspace_id, name, reach.actor

@@ -19,6 +19,7 @@ from switchboard.domain.workspace import Operator, WorkspaceId
 from switchboard.service.draft import Origin
 from switchboard.service.endpoints import EndpointDesk
 from switchboard.service.last_seen import LastSeen
+from switchboard.service.queues import QueueDesk
 from switchboard.service.todos import Todos
 from switchboard.store import People
 
@@ -31,6 +32,7 @@ class ApiServices:
 
     todos: Todos
     desk: EndpointDesk
+    queues: QueueDesk
     people: People
     last_seen: LastSeen
     url_of: Callable[[str], str]

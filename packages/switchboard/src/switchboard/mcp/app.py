@@ -23,7 +23,7 @@ from agent_transport.admission import (
 from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.mcp import CarrierLimits, EndReason, McpHttpCarrier
 from switchboard.clock import Clock
-from switchboard.domain.endpoint import Caller, Protocol, Verb
+from switchboard.domain.endpoint import Caller, EndpointId, Protocol, Verb
 from switchboard.mcp.admission import AgentAdmission, SurfaceLimits
 from switchboard.mcp.catalog import instructions, tools
 from switchboard.mcp.doorbells import Doorbells
@@ -70,7 +70,7 @@ class AgentSurface:
         self.sessions = StoredSessions(
             store,
             clock,
-            streaming=lambda: self.bells.session_ids(),
+            streaming=self._listening_sessions,
             on_ended=lambda caller, ended: self._carrier.end_session(caller.endpoint_id, ended),
         )
         self.bells = Doorbells(store, waiting, clock, spoke_at=self.sessions.spoke_at)
@@ -120,6 +120,9 @@ class AgentSurface:
             await send_refusal(send, decision, headers)
             return
         await self._carrier.serve(scope, receive, send, caller=decision, headers=headers)
+
+    def _listening_sessions(self, endpoint_id: EndpointId | None) -> tuple[str, ...]:
+        return self.bells.session_ids(endpoint_id)
 
     def _refuses_modern(self, caller: Caller, client: str | None) -> bool:
         names = self._limits.channel_clients

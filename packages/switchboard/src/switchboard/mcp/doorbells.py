@@ -17,7 +17,7 @@ from switchboard.domain.todo import State, Todo, TodoId, may_ring
 from switchboard.mcp.open_streams import EndpointStreams, OpenStreams, SpokeAt, hears
 from switchboard.mcp.recent import Recent
 from switchboard.mcp.unclaimed import Again, Unclaimed
-from switchboard.notifier import Signal, TodoReady
+from switchboard.notifier import QueueResumed, Signal, TodoReady, TodoReleased
 from switchboard.service.waiting import WaitingRoom
 from switchboard.store import Store
 
@@ -29,6 +29,8 @@ ON_OPEN = 3
 ON_OPEN_LOOKED_AT = 16
 """Todos that may not ring stand among those that may; so far the look goes past them."""
 ON_OPEN_AGAIN_AFTER_MS = 60_000
+RESUMED_LOOKED_AT = 64
+"""A burst for six endpoints; what is beyond them rings as the first ones are taken or repeated."""
 RELEASER_QUIET_MS = 300_000
 PASS_EVERY_S = 1.0
 AGAIN_IN_A_PASS = 50
@@ -79,9 +81,9 @@ class Doorbells:
         if self._rings:
             await asyncio.wait(self._rings, timeout=STOP_BOUND_S)
 
-    def session_ids(self) -> tuple[str, ...]:
-        """The sessions that have a stream open: they are in use."""
-        return tuple(self._open.session_ids())
+    def session_ids(self, endpoint_id: EndpointId | None = None) -> tuple[str, ...]:
+        """The sessions that have a stream open, of one endpoint or of all: they are in use."""
+        return tuple(self._open.session_ids(endpoint_id))
 
     def streams_of(self, endpoint_id: EndpointId) -> int:
         """How many streams an endpoint has open."""
@@ -90,15 +92,15 @@ class Doorbells:
 
     def on_signal(self, signal: Signal) -> None:
         """Subscriber of the notifier."""
-        if not isinstance(signal, TodoReady):
-            return
-        todo = signal.todo
-        if signal.not_to is not None:
-            self._released.note((signal.not_to, todo.id), self._clock.now_ms())
-        if self._waiting.offer(todo):
-            return
-        if self._open and may_ring(todo):
-            self._spawn(self._ring(todo))
+        match signal:
+            case TodoReady():
+                self._ready(signal.todo)
+            case TodoReleased():
+                self._released.note((signal.by, signal.todo.id), self._clock.now_ms())
+            case QueueResumed():
+                self._spawn(self._ring_resumed(signal))
+            case _:
+                pass
 
     def stream_opened(self, stream: NotificationStream[Any]) -> None:
         """A stream that opens hears of what waits."""
@@ -126,28 +128,33 @@ class Doorbells:
 
     # One todo
 
-    async def _ring(self, todo: Todo, *, widen: bool = False) -> None:
+    def _ready(self, todo: Todo) -> None:
+        if self._waiting.offer(todo):
+            return
+        if self._open and may_ring(todo):
+            self._spawn(self._ring(todo))
+
+    async def _ring(self, todo: Todo, *, again: bool = False) -> None:
         if not self._open.hearing(todo):
             return
         queue = await self._queue_of(todo)
         now_ms = self._clock.now_ms()
+        if queue is not None and queue.paused:
+            self._unclaimed.ring_later(todo, todo.rings, now_ms)
+            return
         hearing = [
             streams
             for streams in self._open.hearing(todo)
             if not self._released.holds((streams.caller.endpoint_id, todo.id), now_ms)
         ]
-        if queue is not None and queue.paused:
-            self._unclaimed.ring_later(todo, todo.rings, now_ms)
-            return
-        one_of_a_pool = queue is not None and queue.ring is RingPolicy.ONE and not widen
-        if one_of_a_pool:
+        pool = queue is not None and queue.ring is RingPolicy.ONE
+        if pool and not again:
             taken = await self._ring_one(todo, hearing, now_ms)
-        else:
-            taken = self._ring_all(todo, hearing, now_ms)
-        if one_of_a_pool and taken:
             self._unclaimed.widen_later(todo, now_ms)
         else:
-            self._unclaimed.ring_later(todo, todo.rings + taken, now_ms)
+            taken = self._ring_all(todo, hearing, now_ms)
+            # Widening is part of a pool's first ring: it uses up none of the repetitions.
+            self._unclaimed.ring_later(todo, todo.rings + taken - pool, now_ms)
         if taken:
             await self._store.count_ring(todo.id)
 
@@ -167,18 +174,26 @@ class Doorbells:
 
         frame = notification_frame(METHOD, doorbell_params(todo))
         for streams in sorted(hearing, key=rank):
-            if streams.streams and self._ring_endpoint(todo, streams, frame, now_ms):
+            if streams.streams and self._ring_endpoint(todo, streams, frame, now_ms, hold=False):
                 self._turn.pop(streams.caller.endpoint_id, None)
                 self._turn[streams.caller.endpoint_id] = None
                 return True
         return False
 
     def _ring_endpoint(
-        self, todo: Todo, streams: EndpointStreams, frame: bytes, now_ms: int
+        self,
+        todo: Todo,
+        streams: EndpointStreams,
+        frame: bytes,
+        now_ms: int,
+        *,
+        hold: bool = True,
     ) -> bool:
+        """Ring one stream. `hold`: what a storm suppresses is told of later."""
         endpoint_id = streams.caller.endpoint_id
         if self._storm.take(endpoint_id, now_ms / 1000) > 0:
-            self._held_back[endpoint_id] = self._held_back.get(endpoint_id, 0) + 1
+            if hold:
+                self._held_back[endpoint_id] = self._held_back.get(endpoint_id, 0) + 1
             return False
         more = self._held_back.pop(endpoint_id, 0)
         if more:
@@ -196,17 +211,28 @@ class Doorbells:
         if history is None:
             return
         todo = history.todo
-        if todo.state is State.PENDING and todo.ready_at_ms <= now_ms:
-            await self._ring(todo, widen=again.widen)
+        if todo.state is not State.PENDING or todo.ready_at_ms > now_ms:
+            return
+        if self._open.hearing(todo):
+            await self._ring(todo, again=True)
+        else:
+            self._unclaimed.ring_later(todo, todo.rings, now_ms)
+
+    async def _ring_resumed(self, resumed: QueueResumed) -> None:
+        """What waits in a queue became ready at one stroke; waiting claims come first here too."""
+        workspace_id, queue = resumed.workspace_id, resumed.queue
+        for todo in await self._store.ready_in_queue(workspace_id, queue, RESUMED_LOOKED_AT):
+            self._ready(todo)
 
     async def _ring_held_back(self, endpoint_id: EndpointId, now_ms: int) -> None:
         streams = self._open.of(endpoint_id)
         if streams is None or self._storm.take(endpoint_id, now_ms / 1000) > 0:
             return
-        more = self._held_back.pop(endpoint_id, 1) - 1
-        waiting = await self._waiting_for(streams, now_ms)
+        held_back = self._held_back.pop(endpoint_id, 0)
+        waiting, ready = await self._waiting_for(streams, now_ms)
         if not waiting or not streams.streams:
             return
+        more = min(held_back, ready) - 1
         todo = min(waiting, key=lambda todo: todo.rings)
         frame = notification_frame(METHOD, doorbell_params(todo, more=more))
         if streams.offer(frame, self._spoke_at, now_ms):
@@ -215,7 +241,8 @@ class Doorbells:
     async def _ring_opened(self, stream: NotificationStream[Any], streams: EndpointStreams) -> None:
         now_ms = self._clock.now_ms()
         endpoint_id = streams.caller.endpoint_id
-        for todo in (await self._waiting_for(streams, now_ms))[:ON_OPEN]:
+        waiting, _ = await self._waiting_for(streams, now_ms)
+        for todo in waiting[:ON_OPEN]:
             key = (endpoint_id, todo.id)
             if self._rung_on_open.holds(key, now_ms):
                 continue
@@ -224,15 +251,16 @@ class Doorbells:
                 self._rung_on_open.note(key, now_ms)
                 await self._count(todo, now_ms)
 
-    async def _waiting_for(self, streams: EndpointStreams, now_ms: int) -> list[Todo]:
-        """What an endpoint could take now and may be rung for, best first."""
+    async def _waiting_for(self, streams: EndpointStreams, now_ms: int) -> tuple[list[Todo], int]:
+        """What an endpoint may be rung for now, best first, and how much it could take."""
         endpoint_id = streams.caller.endpoint_id
-        ready, _ = await self._store.ready_for(streams.caller, ON_OPEN_LOOKED_AT)
-        return [
+        ready, total = await self._store.ready_for(streams.caller, ON_OPEN_LOOKED_AT)
+        waiting = [
             todo
             for todo in ready
             if may_ring(todo) and not self._released.holds((endpoint_id, todo.id), now_ms)
         ]
+        return waiting, total
 
     async def _count(self, todo: Todo, now_ms: int) -> None:
         self._unclaimed.ring_later(todo, todo.rings + 1, now_ms)

@@ -115,9 +115,14 @@ class OpenStreams:
         found = listening.get(todo.assignee_id)
         return [] if found is None else [found]
 
-    def session_ids(self) -> Iterator[str]:
-        """The sessions that have a stream open."""
-        for found in self._endpoints.values():
+    def session_ids(self, endpoint_id: EndpointId | None) -> Iterator[str]:
+        """The sessions that have a stream open, of one endpoint or of all."""
+        if endpoint_id is None:
+            endpoints = tuple(self._endpoints.values())
+        else:
+            only = self._endpoints.get(endpoint_id)
+            endpoints = () if only is None else (only,)
+        for found in endpoints:
             for stream in found.streams:
                 yield stream.session.id
 

@@ -9,7 +9,7 @@ import orjson
 
 from agent_transport.mcp import SessionRecord
 from switchboard.clock import Clock
-from switchboard.domain.endpoint import Caller
+from switchboard.domain.endpoint import Caller, EndpointId
 from switchboard.errors import StoreError
 from switchboard.records import Session
 from switchboard.store import Endpoints
@@ -23,8 +23,8 @@ STREAMS_USED_EVERY_MS = 300_000
 class StoredSessions:
     """The carrier's session store. Uses are kept in memory and written by `flush`.
 
-    `streaming` gives the sessions that have a stream open; `on_ended` is told of the sessions
-    that end because their endpoint has too many.
+    `streaming` gives the sessions that have a stream open, of one endpoint or of all; `on_ended`
+    is told of the sessions that end because their endpoint has too many.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class StoredSessions:
         store: Endpoints,
         clock: Clock,
         *,
-        streaming: Callable[[], Iterable[str]] = tuple,
+        streaming: Callable[[EndpointId | None], Iterable[str]] = lambda endpoint_id: (),
         on_ended: Callable[[Caller, str], None] = lambda caller, session_id: None,
     ) -> None:
         self._store = store
@@ -56,6 +56,9 @@ class StoredSessions:
             last_used_at_ms=now_ms,
         )
         self._spoke[record.id] = now_ms
+        listening = tuple(self._streaming(caller.endpoint_id))
+        if listening:  # one that only listens must not look like the longest idle one
+            await self._store.touch_sessions([(session_id, now_ms) for session_id in listening])
         for ended in await self._store.open_session(session, SESSIONS_PER_ENDPOINT):
             self._on_ended(caller, ended)
 
@@ -93,7 +96,7 @@ class StoredSessions:
         self._spoke = {name: at_ms for name, at_ms in self._spoke.items() if at_ms > oldest_ms}
         if now_ms - self._streams_used_ms >= STREAMS_USED_EVERY_MS:
             self._streams_used_ms = now_ms
-            self._used |= dict.fromkeys(self._streaming(), now_ms)
+            self._used |= dict.fromkeys(self._streaming(None), now_ms)
         batch, self._used = self._used, {}
         if batch:
             try:

@@ -12,7 +12,7 @@ from switchboard.domain.credential import RandomBytes, hash_secret, mint_lease_t
 from switchboard.domain.endpoint import Caller
 from switchboard.domain.refusal import Refusal
 from switchboard.domain.todo import State, TodoId
-from switchboard.notifier import Notifier, TodoReady
+from switchboard.notifier import Notifier, TodoReady, TodoReleased
 from switchboard.records import Changed, Claimed, NothingReady
 from switchboard.service.waiting import Waiter, WaitingRoom
 from switchboard.store import AgentTodos
@@ -92,8 +92,10 @@ class Leases:
         deadline = loop.time() + wait_s
         while True:
             waiter.wake.clear()
-            waiter.woken_by = None
+            woken_by, waiter.woken_by = waiter.woken_by, None
             answer = await self._try(attempt)
+            if isinstance(answer, Lease) and woken_by and woken_by.id != answer.claimed.todo.id:
+                self._notifier.publish(TodoReady(woken_by))  # a better one came first
             if not isinstance(answer, NothingReady) or ending.is_set():
                 return answer
             left_s = deadline - loop.time()
@@ -143,10 +145,12 @@ class Leases:
     async def release(
         self, caller: Caller, todo_id: TodoId, token: str | None, delay_ms: int
     ) -> Changed | Refusal:
-        """Give a todo back free of charge; everybody else is told."""
+        """Give a todo back free of charge; everybody else is told when it is ready."""
         answer = await self._store.release_if_held(caller, todo_id, _hash(token), delay_ms)
-        if isinstance(answer, Changed) and not answer.repeated and delay_ms == 0:
-            self._notifier.publish(TodoReady(answer.todo, not_to=caller.endpoint_id))
+        if isinstance(answer, Changed) and not answer.repeated:
+            self._notifier.publish(TodoReleased(answer.todo, caller.endpoint_id))
+            if delay_ms == 0:
+                self._notifier.publish(TodoReady(answer.todo))
         return answer
 
 

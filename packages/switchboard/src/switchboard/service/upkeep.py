@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from switchboard.clock import Clock
-from switchboard.domain.todo import State
+from switchboard.domain.todo import State, Todo, TodoId
 from switchboard.notifier import EndWhy, Notifier, TodoReady
 from switchboard.service.endpoints import publish_credentials_ended, publish_ended
 from switchboard.store import Store
@@ -22,6 +22,10 @@ EXPIRY_AFTER_FAILURE_S = 5.0
 IDLE_EVERY_S = 600.0
 SESSION_IDLE_MS = 86_400_000
 BATCH = 500
+DUE_AT_MOST = 32_000
+"""So many rings at a time are storms for everybody; the rest is found by asking."""
+COMMITTED_LATE_MS = 10_000
+"""A todo that is due in a moment may be committed after that moment: as long as a writer waits."""
 
 
 class Upkeep:
@@ -40,6 +44,7 @@ class Upkeep:
         self._clock = clock
         self._flushes = flushes
         self._due_after_ms = clock.now_ms()
+        self._due_told: dict[TodoId, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
 
@@ -70,12 +75,24 @@ class Upkeep:
                 self._notifier.publish(TodoReady(todo))
 
     async def ring_due(self) -> None:
-        """Tell of todos whose time has come since the last pass."""
-        todos, now_ms = await self._store.became_ready(self._due_after_ms, BATCH)
-        full = len(todos) == BATCH
-        self._due_after_ms = max(todo.available_at_ms for todo in todos) if full else now_ms
+        """Tell of todos whose time has come since the last pass, and of those committed late."""
+        after_ms = self._due_after_ms - COMMITTED_LATE_MS
+        todos, now_ms = await self._all_due(after_ms)
+        told = {todo_id: due_ms for todo_id, due_ms in self._due_told.items() if due_ms > after_ms}
+        self._due_after_ms, self._due_told = now_ms, told
         for todo in todos:
-            self._notifier.publish(TodoReady(todo))
+            if told.get(todo.id) != todo.available_at_ms:
+                told[todo.id] = todo.available_at_ms
+                self._notifier.publish(TodoReady(todo))
+
+    async def _all_due(self, after_ms: int) -> tuple[Sequence[Todo], int]:
+        """A thousand todos may be due at one moment, so there is no going on from a full page."""
+        limit = BATCH
+        while True:
+            todos, now_ms = await self._store.became_ready(after_ms, limit)
+            if len(todos) < limit or limit >= DUE_AT_MOST:
+                return todos, now_ms
+            limit *= 4
 
     async def expire(self) -> None:
         """End the endpoints and the rotated credentials whose time has come."""
@@ -90,7 +107,8 @@ class Upkeep:
             await flush()
 
     async def close_idle(self) -> None:
-        """End sessions that nobody used for a day."""
+        """End sessions that nobody used for a day; a use that is not written yet counts."""
+        await self.flush()
         await self._store.close_idle_sessions(SESSION_IDLE_MS)
 
     async def _every(self, one: Callable[[], Awaitable[None]], every_s: float) -> None:
