@@ -13,6 +13,7 @@ from tests.docs.code_blocks import GUIDE, ROOT
 from tests.docs.command_reference import command_reference
 from tests.docs.decisions import INDEX, decision_index
 from tests.docs.help_texts import SNAPSHOT, help_texts
+from tests.docs.layout import layout
 from tests.docs.settings_reference import settings_reference
 from tests.docs.state_picture import picture
 from tests.docs.tool_reference import Told, tool_reference
@@ -45,6 +46,7 @@ class Generated:
 def generated(told: Told) -> Iterator[Generated]:
     """Every part; `told` is what a running service tells its agents."""
     yield Generated(ROOT / "ARCHITECTURE.md", "state picture", picture())
+    yield Generated(ROOT / "ARCHITECTURE.md", "layout", layout())
     yield Generated(INDEX, "decisions", decision_index())
     yield Generated(GUIDE / "settings.md", "settings", settings_reference())
     yield Generated(GUIDE / "cli.md", "commands", command_reference())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncGenerator
@@ -92,3 +93,8 @@ async def typed(text: str, directory: Path, **variables: str) -> AsyncGenerator[
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.communicate()
+
+
+def as_pattern(text: str) -> str:
+    """The lines of a page's example; `…` stands for what differs from run to run."""
+    return r"\n".join(re.escape(line).replace("…", ".*") for line in text.strip().splitlines())

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.docs.code_blocks import ROOT, code_blocks
-from tests.docs.terminal import checkout_with_service, typed
+from tests.docs.terminal import as_pattern, checkout_with_service, typed
 
 README = ROOT / "README.md"
 RUN_LINES = 15
@@ -46,8 +46,3 @@ async def test_what_make_up_says_to_do_next_does_a_todo(tmp_path: Path) -> None:
             await terminal.finish()
         await service.press_ctrl_c()
         await service.read_until('{"event": "stopped"')
-
-
-def as_pattern(text: str) -> str:
-    """The lines of a page's example; `…` stands for what differs from run to run."""
-    return r"\n".join(re.escape(line).replace("…", ".*") for line in text.strip().splitlines())
