@@ -1,7 +1,9 @@
 """The one writer: a thread that carries out changes in batches, one commit a batch.
 
-A batch is BEGIN IMMEDIATE, each change in a savepoint, one COMMIT; the callers are told in one
-step of the event loop. Committing many changes with one sync is what makes durable writes cheap.
+A batch is BEGIN IMMEDIATE, its changes, one COMMIT; the callers are told in one step of the event
+loop. Committing many changes with one sync is what makes durable writes cheap. Should a change
+raise, the batch is begun again with each change in a savepoint, so that it falls alone: savepoints
+copy each page they touch, 6 to 10 µs a change, and next to no change raises.
 
 Nobody of a batch is acknowledged unless its commit went through: a full disk or an interrupt
 rolls the whole transaction back, the changes that looked done included.
@@ -102,7 +104,8 @@ class Writer:
     async def submit(self, work: Callable[[Transaction], T]) -> T:
         """Carry out `work` in a transaction and return its value once that is durable.
 
-        A caller cancelled before the writer took its change up has changed nothing.
+        A caller cancelled before the writer took its change up has changed nothing. `work` may
+        run twice: it reads and writes through its transaction alone.
         """
         loop = asyncio.get_running_loop()
         if self._stopping or self.dead:
@@ -178,11 +181,9 @@ class Writer:
     def _commit(
         self, connection: sqlite3.Connection, items: list[_Item]
     ) -> tuple[list[_Outcome], list[Callable[[], None]]]:
-        transaction = Transaction(connection, self._clock.now_ms())
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            outcomes = [self._carry_out(connection, transaction, item) for item in items]
-            connection.execute("COMMIT")
+            done = self._together(connection, items)
+            return self._apart(connection, items) if done is None else done
         except sqlite3.Error as raised:
             _log.error("batch_lost", exc_info=raised)
             self._roll_back(connection)
@@ -190,6 +191,29 @@ class Writer:
             lost = StoreUnavailable(str(error))
             lost.__cause__ = raised
             return [_Outcome(item, error=lost) for item in items], []
+
+    def _together(
+        self, connection: sqlite3.Connection, items: list[_Item]
+    ) -> tuple[list[_Outcome], list[Callable[[], None]]] | None:
+        """The batch as one; None: a change raised, and nothing has happened."""
+        transaction = Transaction(connection, self._clock.now_ms())
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            outcomes = [_Outcome(item, item.work(transaction)) for item in items]
+        except Exception as raised:
+            _raise_if_gone(connection, raised)
+            connection.execute("ROLLBACK")
+            return None
+        connection.execute("COMMIT")
+        return outcomes, transaction.after_commit
+
+    def _apart(
+        self, connection: sqlite3.Connection, items: list[_Item]
+    ) -> tuple[list[_Outcome], list[Callable[[], None]]]:
+        transaction = Transaction(connection, self._clock.now_ms())
+        connection.execute("BEGIN IMMEDIATE")
+        outcomes = [self._carry_out(connection, transaction, item) for item in items]
+        connection.execute("COMMIT")
         return outcomes, transaction.after_commit
 
     def _carry_out(
@@ -200,11 +224,7 @@ class Writer:
         try:
             value = item.work(transaction)
         except Exception as raised:
-            # A full disk or an interrupt ends the transaction itself; then the batch is lost.
-            if not connection.in_transaction:
-                if isinstance(raised, sqlite3.Error):
-                    raise
-                raise sqlite3.OperationalError("the transaction is gone") from raised
+            _raise_if_gone(connection, raised)
             connection.execute("ROLLBACK TO item")
             connection.execute("RELEASE item")
             del transaction.after_commit[told:]
@@ -239,6 +259,15 @@ class Writer:
 
     def _assert_own_thread(self) -> None:
         assert threading.current_thread().name == "sqlite-writer", "only the writer thread writes"
+
+
+def _raise_if_gone(connection: sqlite3.Connection, raised: Exception) -> None:
+    """A full disk or an interrupt ends the transaction itself; then the batch is lost."""
+    if connection.in_transaction:
+        return
+    if isinstance(raised, sqlite3.Error):
+        raise raised
+    raise sqlite3.OperationalError("the transaction is gone") from raised
 
 
 def _as_told(raised: Exception) -> Exception:
