@@ -47,13 +47,35 @@ class OneTodoHistory(BaseModel):
     todo: TodoHistoryView
 
 
-class VendedEndpoint(BaseModel):
-    """The one answer that holds a credential."""
+class RevealedEndpoint(BaseModel):
+    """What holds a credential: shown once, and never again."""
 
     endpoint: EndpointView
     url: str
     credential: str = Field(repr=False, description="Shown this once.")
     mcp_json: dict[str, Any] = Field(repr=False, description="The .mcp.json to paste.")
+
+
+class ReplacedEndpoint(BaseModel):
+    """What became of the endpoint in whose place a new one stands."""
+
+    slug: str
+    moved: int = Field(description="Todos that are assigned to the new endpoint now.")
+    released: int = Field(description="Claims that went back to pending, for anybody.")
+    failed: int = Field(description="Todos assigned to it whose queue the new one lacks.")
+    sessions_closed: int
+
+
+class VendedEndpoint(RevealedEndpoint):
+    """A new endpoint. `replaced` null: it stands in nobody's place."""
+
+    replaced: ReplacedEndpoint | None
+
+
+class RotatedEndpoint(RevealedEndpoint):
+    """An endpoint with a new credential. `previous_until` null: the old one is over."""
+
+    previous_until: str | None
 
 
 class EndpointList(BaseModel):

@@ -86,6 +86,9 @@ class NewEndpointBody(Body):
     protocol: Protocol = Protocol.AUTO
     lease_seconds: StrictInt = DEFAULT_LEASE_MS // 1000
     expires_in_seconds: StrictInt | None = Field(None, description="Absent: it does not expire.")
+    replaces: str | None = Field(
+        None, description="Slug: this endpoint is revoked, and what is assigned to it moves."
+    )
 
     def draft(self) -> EndpointDraft:
         """This endpoint as the service takes it."""
@@ -105,6 +108,14 @@ class EndpointChange(Body):
 
     protocol: Protocol | None = None
     lease_seconds: StrictInt | None = None
+
+
+class Rotation(Body):
+    """How a credential gives way to the next."""
+
+    overlap_seconds: StrictInt = Field(
+        0, description="How long the credential so far still works; 0: it ends at once."
+    )
 
 
 def _moment_ms(text: str | None) -> int | None:

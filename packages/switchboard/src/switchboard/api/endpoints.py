@@ -7,13 +7,17 @@ from fastapi import APIRouter
 from switchboard.api.answers import (
     EndpointList,
     OneEndpoint,
+    ReplacedEndpoint,
     RevokedEndpoint,
+    RotatedEndpoint,
     VendedEndpoint,
 )
-from switchboard.api.bodies import EndpointChange, NewEndpointBody
+from switchboard.api.bodies import EndpointChange, NewEndpointBody, Rotation
 from switchboard.api.problem import Refused, of_field
 from switchboard.api.reach import Reached, found, taken
 from switchboard.api.strict_json import StrictRoute
+from switchboard.clock import rfc3339
+from switchboard.records import Replaced
 from switchboard.wiring import mcp_json
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"], route_class=StrictRoute)
@@ -22,13 +26,15 @@ router = APIRouter(prefix="/endpoints", tags=["endpoints"], route_class=StrictRo
 @router.post("", status_code=201)
 async def vend(body: NewEndpointBody, reach: Reached) -> VendedEndpoint:
     """Vend an endpoint. Its credential is in this answer and nowhere else."""
-    vended = taken(await reach.services.desk.vend(reach.workspace_id, body.draft(), reach.actor))
+    desk, draft = reach.services.desk, body.draft()
+    vended = taken(await desk.vend(reach.workspace_id, draft, reach.actor, replaces=body.replaces))
     url = reach.services.url_of(vended.endpoint.slug)
     return VendedEndpoint(
         endpoint=reach.shown(vended.endpoint),
         url=url,
         credential=vended.credential,
         mcp_json=mcp_json(url, vended.credential),
+        replaced=None if vended.replaced is None else _replaced(vended.replaced),
     )
 
 
@@ -63,6 +69,22 @@ async def change(slug: str, body: EndpointChange, reach: Reached) -> OneEndpoint
     return OneEndpoint(endpoint=reach.shown(endpoint), url=reach.services.url_of(endpoint.slug))
 
 
+@router.post("/{slug}/rotate")
+async def rotate(slug: str, reach: Reached, body: Rotation | None = None) -> RotatedEndpoint:
+    """Mint another credential. It is in this answer and nowhere else."""
+    overlap_s = 0 if body is None else body.overlap_seconds
+    key = taken(await reach.services.desk.rotate(reach.workspace_id, slug, overlap_s * 1000))
+    until_ms = key.rotated.previous_until_ms
+    url = reach.services.url_of(key.rotated.endpoint.slug)
+    return RotatedEndpoint(
+        endpoint=reach.shown(key.rotated.endpoint),
+        url=url,
+        credential=key.credential,
+        mcp_json=mcp_json(url, key.credential),
+        previous_until=None if until_ms is None else rfc3339(until_ms),
+    )
+
+
 @router.post("/{slug}/revoke")
 async def revoke(slug: str, reach: Reached) -> RevokedEndpoint:
     """End an endpoint: its credential, streams, sessions and claims."""
@@ -70,6 +92,17 @@ async def revoke(slug: str, reach: Reached) -> RevokedEndpoint:
     return RevokedEndpoint(
         endpoint=reach.shown(ended.endpoint),
         url=reach.services.url_of(ended.endpoint.slug),
+        released=len(ended.released),
+        failed=len(ended.failed),
+        sessions_closed=ended.sessions_closed,
+    )
+
+
+def _replaced(replaced: Replaced) -> ReplacedEndpoint:
+    ended = replaced.ended
+    return ReplacedEndpoint(
+        slug=ended.endpoint.slug,
+        moved=len(replaced.moved),
         released=len(ended.released),
         failed=len(ended.failed),
         sessions_closed=ended.sessions_closed,

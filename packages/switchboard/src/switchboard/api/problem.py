@@ -73,6 +73,7 @@ _RULES = {
     "verbs": "at least one agent verb",
     "lease_seconds": "10 to 86400 seconds",
     "expires_in": "1 second to 3660 days",
+    "overlap_seconds": "0 seconds to 30 days",
     "cursor": "the next_cursor of an earlier answer",
 }
 

@@ -11,7 +11,7 @@ from switchboard.cli.client import Document, connect
 from switchboard.cli.duration import parse_duration_ms
 from switchboard.cli.options import AsJson, DataDir, Token, Url
 from switchboard.cli.output import print_fields, print_json, print_table
-from switchboard.cli.reveal import print_reveal
+from switchboard.cli.reveal import print_rotated, print_vended
 
 commands = typer.Typer(no_args_is_help=True, help="What agents come in by.")
 
@@ -36,6 +36,14 @@ def vend(
     protocol: Annotated[
         str, typer.Option("--protocol", help="auto, or legacy: the session eras alone.")
     ] = "auto",
+    replace: Annotated[
+        str | None,
+        typer.Option(
+            "--replace",
+            metavar="SLUG",
+            help="Revoke this endpoint, and let what is assigned to it move to the new one.",
+        ),
+    ] = None,
     url: Url = None,
     token: Token = None,
     data_dir: DataDir = None,
@@ -49,8 +57,10 @@ def vend(
         body["expires_in_seconds"] = _seconds(expires, "--expires")
     if lease is not None:
         body["lease_seconds"] = _seconds(lease, "--lease")
+    if replace is not None:
+        body["replaces"] = replace
     answer = connect(url, token, data_dir, as_json).post("/endpoints", body)
-    print_json(answer) if as_json else print_reveal(answer)
+    print_json(answer) if as_json else print_vended(answer)
 
 
 @commands.command("list")
@@ -112,6 +122,29 @@ def change(
     client = connect(url, token, data_dir, as_json)
     answer = client.patch(f"/endpoints/{quote(slug, safe='')}", body)
     print_json(answer) if as_json else _print_endpoint(answer)
+
+
+@commands.command("rotate")
+def rotate(
+    slug: Slug,
+    overlap: Annotated[
+        str | None,
+        typer.Option(
+            "--overlap",
+            metavar="10m",
+            help="How long the credential so far still works; default: it ends at once.",
+        ),
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Mint another credential for an endpoint. It is shown this once."""
+    body = {"overlap_seconds": 0 if overlap is None else _seconds(overlap, "--overlap")}
+    client = connect(url, token, data_dir, as_json)
+    answer = client.post(f"/endpoints/{quote(slug, safe='')}/rotate", body)
+    print_json(answer) if as_json else print_rotated(answer)
 
 
 @commands.command("revoke")
