@@ -2,43 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from switchboard.domain.todo import State, Todo, TodoId, Trust, may_ring
-from switchboard.domain.workspace import PersonId, WorkspaceId
+from switchboard.domain.todo import Todo, TodoId, Trust, may_ring
+from switchboard.domain.workspace import PersonId
+from tests.switchboard.domain.todos import ready_todo
 
 
 def _todo(trust: Trust, *, person: bool, parent: bool) -> Todo:
-    return Todo(
-        id=TodoId("td_1"),
-        workspace_id=WorkspaceId("ws_1"),
-        queue="reviews",
-        title="Review the change",
-        kind=None,
-        source=None,
-        payload_json=None,
-        payload_bytes=0,
-        priority=0,
-        state=State.PENDING,
-        attempt=0,
-        failures=0,
-        lapses=0,
-        max_attempts=5,
-        max_lapses=10,
-        available_at_ms=0,
-        ready_at_ms=0,
-        assignee_id=None,
-        holder_id=None,
-        lease_expires_at_ms=None,
-        result_json=None,
-        summary=None,
-        failure_reason=None,
+    return ready_todo(
         trust=trust,
         person_id=PersonId("ps_1") if person else None,
         parent_id=TodoId("td_0") if parent else None,
-        idempotency_key=None,
-        rings=0,
-        created_at_ms=0,
-        updated_at_ms=0,
-        ended_at_ms=None,
     )
 
 

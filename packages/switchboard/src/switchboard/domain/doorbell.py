@@ -6,6 +6,7 @@ tag, open another one, or start a line of its own.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from switchboard.domain.todo import Todo
@@ -13,9 +14,14 @@ from switchboard.domain.todo import Todo
 METHOD = "notifications/claude/channel"
 MAX_CONTENT_CHARS = 300
 
-_OPENING = "<‹〈⟨〈❮❰˂≺᚜"
-_CLOSING = ">›〉⟩〉❯❱˃≻᚛"
+_OPENING = (
+    "<\u2039\u3008\u2329\u27e8\u276e\u2770\u02c2\u227a\u169a\u16b2\u1438\u29fc\u226e\U0001d236"
+)
+_CLOSING = ">\u203a\u3009\u232a\u27e9\u276f\u2771\u02c3\u227b\u169b\u1433\u29fd\u226f\U0001d237"
+"""What a reader takes for an angle bracket: Unicode's confusables of the two, and their kin."""
 _BRACKETS = str.maketrans(dict.fromkeys(_OPENING, "(") | dict.fromkeys(_CLOSING, ")"))
+_ENTITY = re.compile(r"&(?:(lt|#0*60|#x0*3c)|gt|#0*62|#x0*3e);?", re.IGNORECASE)
+"""A client may unescape what it shows."""
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 """Control, format (bidi controls, zero width), surrogate, line and paragraph separators."""
 
@@ -26,6 +32,7 @@ def neutralise(text: str) -> str:
     Every bracket goes, not only those before a tag's name: a name can be spaced out, spelt with
     letters of other scripts, or in any case; without its bracket none of these is a tag.
     """
+    text = _ENTITY.sub(lambda found: "(" if found[1] else ")", text)
     folded = "".join(_folded(char) for char in text)
     shown = "".join(" " if unicodedata.category(char) in _INVISIBLE else char for char in folded)
     return " ".join(shown.translate(_BRACKETS).split())
