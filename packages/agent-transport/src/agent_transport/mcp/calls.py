@@ -95,7 +95,8 @@ class RunningCalls(Generic[C]):
         session_id = by.session.id if by.session else None
         for call in self.of(self._key(by.caller)):
             own = call.session.id if call.session else None
-            if own == session_id is not None and call.request_id == request_id:
+            is_meant = call.request_id == request_id and type(call.request_id) is type(request_id)
+            if own == session_id is not None and is_meant:
                 call.cancel(EndReason.CANCELLED)
 
     def _remember(self, name: Hashable) -> None:

@@ -11,41 +11,41 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from mcp.server import Server
 from mcp.server.runner import ServerRunner
-from mcp_types import INVALID_REQUEST
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.admission.body_limit import BodyFault, body_refusal, read_body
-from agent_transport.admission.decision import Reason, Refusal
 from agent_transport.mcp.call import Call, CallEnded, EndReason
 from agent_transport.mcp.calls import CREDENTIAL_GONE, RunningCalls
 from agent_transport.mcp.exchange import Exchange
 from agent_transport.mcp.kernel import MessageContext, Runners, error_of
 from agent_transport.mcp.limits import CarrierLimits
-from agent_transport.mcp.modern import client_name, is_modern, modern_fault, status_of
+from agent_transport.mcp.modern import (
+    claims_modern,
+    client_name,
+    is_modern,
+    modern_fault,
+    status_of,
+)
+from agent_transport.mcp.request import AdmittedRequest
 from agent_transport.mcp.sessions import SessionRecord, SessionStore, negotiated
 from agent_transport.mcp.stream import CarrierObserver
 from agent_transport.mcp.streams import OpenStreams
 from agent_transport.mcp.undo import Undoing
 from agent_transport.mcp.wire import (
-    CLOSE,
-    JSON_TYPE,
     REQUEST_CANCELLED,
     Fault,
     Headers,
     Inbound,
-    accepts,
     error_body,
-    id_text,
     parse_message,
-    refuse,
-    respond,
     result_body,
-    send_fault,
     shape_fault,
     unsupported_version,
 )
@@ -53,12 +53,11 @@ from agent_transport.mcp.wire import (
 _log = logging.getLogger(__name__)
 C = TypeVar("C")
 
-STORE_BACK_S = b"2"
-"""Retry-After of a 503: long enough for a lock or a restart, short enough to go unnoticed."""
-_UNAUTHORIZED = Refusal(401, Reason.CREDENTIAL, ((b"www-authenticate", b"Bearer"),))
-_TOO_MANY = Refusal(429, Reason.THROTTLED, ((b"retry-after", b"1"),))
-_SESSION_ENDED = error_body(None, INVALID_REQUEST, "Session not found: send initialize again")
-_SESSION_MISSING = error_body(None, INVALID_REQUEST, "Mcp-Session-Id header is missing")
+CALLS_BACK_S = 1.0
+"""Retry-After of a call too many: another one may be over at any moment."""
+_SESSION_ENDED = Fault(404, INVALID_REQUEST, "Session not found: send initialize again")
+_SESSION_MISSING = Fault(400, INVALID_REQUEST, "Mcp-Session-Id header is missing")
+_VERSION_MISSING = Fault(400, HEADER_MISMATCH, "MCP-Protocol-Version header is missing")
 
 
 class McpHttpCarrier(Generic[C]):
@@ -131,116 +130,105 @@ class McpHttpCarrier(Generic[C]):
         self, scope: Scope, receive: Receive, send: Send, *, caller: C, headers: Headers = ()
     ) -> None:
         """Answer one admitted HTTP request. `headers` go on every answer, streams included."""
-        lines: dict[bytes, bytes] = dict(scope["headers"])
+        request = AdmittedRequest(scope, receive, send, caller, headers)
         method = scope["method"]
         if method == "POST":
-            await self._post(scope, receive, send, caller, lines, headers)
-        elif self._sessions is not None and method == "GET":
-            await self._get(receive, send, caller, lines, headers)
-        elif self._sessions is not None and method == "DELETE":
-            await self._delete(send, caller, lines, headers)
+            await self._post(request)
+        elif self._sessions is None or request.is_modern:
+            # The 2026-07-28 era has neither a stream of its own nor a session to end.
+            await request.refuse_method(b"POST")
+        elif method == "GET":
+            await self._get(request)
+        elif method == "DELETE":
+            await self._delete(request)
         else:
-            allowed = b"POST" if self._sessions is None else b"GET, POST, DELETE"
-            await respond(send, 405, b"", [*headers, (b"allow", allowed)])
+            await request.refuse_method(b"GET, POST, DELETE")
 
     # POST
 
-    async def _post(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        caller: C,
-        lines: Mapping[bytes, bytes],
-        headers: Headers,
-    ) -> None:
-        body = await read_body(scope, receive, self._limits.body_bytes, None)
+    async def _post(self, request: AdmittedRequest[C]) -> None:
+        body = await read_body(request.scope, request.receive, self._limits.body_bytes, None)
         if isinstance(body, BodyFault):
-            await refuse(send, body_refusal(body), headers)
+            await request.refuse(body_refusal(body))
             return
-        inbound = shape_fault(lines) or parse_message(body)
-        modern = is_modern(lines)
-        if modern and not isinstance(inbound, Fault):
-            inbound = self._era_fault(scope, caller, lines, inbound) or inbound
+        inbound = shape_fault(request.lines) or parse_message(body)
+        if request.is_modern and not isinstance(inbound, Fault):
+            inbound = self._era_fault(request, inbound) or inbound
         if isinstance(inbound, Fault):
-            await send_fault(send, inbound, headers)
+            await request.fault(inbound)
             return
         if self._draining:
-            await self._unavailable(send, headers)
+            await request.unavailable()
             return
-        if modern:
-            await self._dispatch(inbound, None, receive, send, caller, lines, headers)
+        if request.is_modern:
+            await self._dispatch(request, inbound, None)
             return
         try:
-            record = await self._session_for(caller, lines, inbound)
+            record = await self._session_for(request, inbound)
         except Exception:
             _log.exception("session_unreadable")
-            await self._unavailable(send, headers)
+            await request.unavailable()
             return
-        if isinstance(record, bytes) and not self._calls.is_gone(caller):
-            status = 400 if record is _SESSION_MISSING else 404
-            body_with_id = record.replace(b'"id":null', b'"id":' + id_text(inbound))
-            await respond(send, status, body_with_id, [*headers, JSON_TYPE])
+        if isinstance(record, Fault) and not self._calls.is_gone(request.caller):
+            await request.fault(replace(record, request_id=inbound.request_id))
             return
-        known = None if isinstance(record, bytes) else record
-        await self._dispatch(inbound, known, receive, send, caller, lines, headers)
+        await self._dispatch(request, inbound, None if isinstance(record, Fault) else record)
 
-    def _era_fault(
-        self, scope: Scope, caller: C, lines: Mapping[bytes, bytes], inbound: Inbound
-    ) -> Fault | None:
+    def _era_fault(self, request: AdmittedRequest[C], inbound: Inbound) -> Fault | None:
         refuses = self._refuse_modern
-        if refuses is not None and refuses(caller, client_name(inbound)):
-            version = lines[b"mcp-protocol-version"].decode("latin-1")
+        if refuses is not None and refuses(request.caller, client_name(inbound)):
+            version = request.lines[b"mcp-protocol-version"].decode("latin-1")
             return unsupported_version(version, inbound.request_id)
-        return modern_fault(self._server, scope["headers"], lines, inbound)
+        return modern_fault(self._server, request.scope["headers"], request.lines, inbound)
 
     async def _session_for(
-        self, caller: C, lines: Mapping[bytes, bytes], inbound: Inbound
-    ) -> SessionRecord | bytes | None:
-        """The session a message belongs to; bytes: the error body; None: none is needed."""
+        self, request: AdmittedRequest[C], inbound: Inbound
+    ) -> SessionRecord | Fault | None:
+        """The session a message belongs to; None: none is needed."""
         if self._sessions is None or inbound.method == "initialize":
             return None
-        session_id = lines.get(b"mcp-session-id")
+        session_id = request.lines.get(b"mcp-session-id")
         if session_id is None:
-            return _SESSION_MISSING
-        record = await self._sessions.find(caller, session_id.decode("latin-1"))
+            return _VERSION_MISSING if claims_modern(inbound) else _SESSION_MISSING
+        record = await self._sessions.find(request.caller, session_id.decode("latin-1"))
         return record or _SESSION_ENDED
 
     async def _dispatch(
-        self,
-        inbound: Inbound,
-        record: SessionRecord | None,
-        receive: Receive,
-        send: Send,
-        caller: C,
-        lines: Mapping[bytes, bytes],
-        headers: Headers,
+        self, request: AdmittedRequest[C], inbound: Inbound, record: SessionRecord | None
     ) -> None:
-        modern = is_modern(lines)
-        if modern and inbound.request_id is None:
+        if request.is_modern and inbound.request_id is None:
             # This era has no notification that a client could send to any effect.
-            await respond(send, 202, b"", headers)
+            await request.accept()
             return
-        if self._calls.is_gone(caller):
-            await refuse(send, _UNAUTHORIZED, headers)
+        if self._calls.is_gone(request.caller):
+            await request.unauthorized()
             return
-        runner = self._runner_for(record, inbound, lines)
-        call = Call(caller, record, lines, request_id=inbound.request_id, modern=modern)
+        call = Call(
+            request.caller,
+            record,
+            request.lines,
+            request_id=inbound.request_id,
+            modern=request.is_modern,
+        )
+        runner = self._runner_for(record, inbound, request.lines)
         if inbound.method is None or inbound.request_id is None:
-            await respond(send, 202, b"", headers)
-            if inbound.method == "notifications/cancelled":
-                self._calls.cancel(call, (inbound.params or {}).get("requestId"))
-            elif inbound.method is not None:
-                context = MessageContext(call, None, inbound.params, None)
-                await runner.on_notify(context, inbound.method, inbound.params)
+            await request.accept()
+            await self._take_note(call, runner, inbound)
             return
         if not self._calls.begin(call):
-            await refuse(send, _TOO_MANY, headers)
+            await request.too_many(CALLS_BACK_S)
             return
         try:
-            await self._run(call, runner, inbound, receive, send, headers)
+            await self._run(request, call, runner, inbound)
         finally:
             self._calls.finish(call)
+
+    async def _take_note(self, call: Call[C], runner: ServerRunner[Any], inbound: Inbound) -> None:
+        if inbound.method == "notifications/cancelled":
+            self._calls.cancel(call, (inbound.params or {}).get("requestId"))
+        elif inbound.method is not None:
+            context = MessageContext(call, None, inbound.params, None)
+            await runner.on_notify(context, inbound.method, inbound.params)
 
     def _runner_for(
         self, record: SessionRecord | None, inbound: Inbound, lines: Mapping[bytes, bytes]
@@ -257,19 +245,17 @@ class McpHttpCarrier(Generic[C]):
 
     async def _run(
         self,
+        request: AdmittedRequest[C],
         call: Call[C],
         runner: ServerRunner[Any],
         inbound: Inbound,
-        receive: Receive,
-        send: Send,
-        headers: Headers,
     ) -> None:
         exchange = Exchange(
             call,
-            receive,
-            send,
-            headers,
-            takes_stream=accepts(call.headers.get(b"accept"), b"text/event-stream"),
+            request.receive,
+            request.send,
+            request.headers,
+            takes_stream=request.takes_stream,
             stream_after_s=self._limits.late_stream_after_s,
             comment_every_s=self._limits.comment_every_s,
             send_timeout_s=self._limits.send_timeout_s,
@@ -279,7 +265,7 @@ class McpHttpCarrier(Generic[C]):
         try:
             body, extra, status = await self._result(call, runner, inbound, exchange)
             if body is None or call.ended.reason in CREDENTIAL_GONE:
-                await self._answer_ended(call, exchange, send, headers)
+                await self._answer_ended(request, call, exchange)
             else:
                 handed_over = await exchange.answer(body, extra, status)
         finally:
@@ -321,78 +307,62 @@ class McpHttpCarrier(Generic[C]):
             call.task = None
 
     async def _answer_ended(
-        self, call: Call[C], exchange: Exchange, send: Send, headers: Headers
+        self, request: AdmittedRequest[C], call: Call[C], exchange: Exchange
     ) -> None:
         reason = call.ended.reason
         if await exchange.close_stream() or reason is EndReason.DISCONNECTED:
             return
         if reason in CREDENTIAL_GONE:
-            await refuse(send, _UNAUTHORIZED, headers)
+            await request.unauthorized()
         elif reason is EndReason.DRAINED:
-            await self._unavailable(send, headers)
+            await request.unavailable()
         else:
             body = error_body(call.request_id, REQUEST_CANCELLED, "Request cancelled")
-            await respond(send, 200, body, [*headers, JSON_TYPE])
+            await request.error(200, body)
 
     # GET and DELETE
 
-    async def _get(
-        self,
-        receive: Receive,
-        send: Send,
-        caller: C,
-        lines: Mapping[bytes, bytes],
-        headers: Headers,
-    ) -> None:
-        if not accepts(lines.get(b"accept"), b"text/event-stream"):
-            fault = Fault(406, INVALID_REQUEST, "Not acceptable: accept text/event-stream")
-            await send_fault(send, fault, headers)
+    async def _get(self, request: AdmittedRequest[C]) -> None:
+        if not request.takes_stream:
+            await request.not_acceptable()
             return
-        record = await self._existing(send, caller, lines, headers)
+        record = await self._existing(request)
         if record is None:
             return
         if self._draining:
-            await self._unavailable(send, headers)
+            await request.unavailable()
             return
-        await self._streams.serve(record, receive, send, caller, headers)
+        await self._streams.serve(record, request)
 
-    async def _delete(
-        self, send: Send, caller: C, lines: Mapping[bytes, bytes], headers: Headers
-    ) -> None:
-        record = await self._existing(send, caller, lines, headers)
+    async def _delete(self, request: AdmittedRequest[C]) -> None:
+        record = await self._existing(request)
         if record is None or self._sessions is None:
             return
         try:
-            await self._sessions.close(caller, record.id)
+            await self._sessions.close(request.caller, record.id)
         except Exception:
             _log.exception("session_unreadable")
-            await self._unavailable(send, headers)
+            await request.unavailable()
             return
-        self.end_session(self._key(caller), record.id)
-        await send({"type": "http.response.start", "status": 204, "headers": list(headers)})
-        await send({"type": "http.response.body", "body": b""})
+        self.end_session(self._key(request.caller), record.id)
+        await request.gone()
 
-    async def _existing(
-        self, send: Send, caller: C, lines: Mapping[bytes, bytes], headers: Headers
-    ) -> SessionRecord | None:
+    async def _existing(self, request: AdmittedRequest[C]) -> SessionRecord | None:
         """The session that GET or DELETE names; None after an error was sent."""
         assert self._sessions is not None
-        session_id = lines.get(b"mcp-session-id")
+        session_id = request.lines.get(b"mcp-session-id")
         if session_id is None:
-            await respond(send, 400, _SESSION_MISSING, [*headers, JSON_TYPE])
+            await request.fault(_SESSION_MISSING)
             return None
         try:
-            record = await self._sessions.find(caller, session_id.decode("latin-1"))
+            record = await self._sessions.find(request.caller, session_id.decode("latin-1"))
         except Exception:
             _log.exception("session_unreadable")
-            await self._unavailable(send, headers)
+            await request.unavailable()
             return None
-        if self._calls.is_gone(caller):
-            await refuse(send, _UNAUTHORIZED, headers)
+        if self._calls.is_gone(request.caller):
+            await request.unauthorized()
             return None
         if record is None:
-            await respond(send, 404, _SESSION_ENDED, [*headers, JSON_TYPE])
+            await request.fault(_SESSION_ENDED)
         return record
-
-    async def _unavailable(self, send: Send, headers: Headers) -> None:
-        await respond(send, 503, b"", [*headers, (b"retry-after", STORE_BACK_S), CLOSE])

@@ -23,6 +23,7 @@ from mcp_types import (
     CLIENT_INFO_META_KEY,
     HEADER_MISMATCH,
     INVALID_REQUEST,
+    PROTOCOL_VERSION_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
@@ -44,6 +45,11 @@ def client_name(inbound: Inbound) -> str | None:
     info = _meta(inbound).get(CLIENT_INFO_META_KEY)
     name = cast("dict[str, Any]", info).get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else None
+
+
+def claims_modern(inbound: Inbound) -> bool:
+    """Whether the envelope names a version of this era, whatever the headers say."""
+    return _meta(inbound).get(PROTOCOL_VERSION_META_KEY) in MODERN_PROTOCOL_VERSIONS
 
 
 def status_of(code: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Awaitable
 from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
@@ -20,6 +21,8 @@ from agent_transport.mcp.sessions import SessionRecord
 C = TypeVar("C")
 
 COMMENT = b": open\n\n"
+END_SEND_S = 0.5
+"""What a send may still take once its stream is over: an end is due within a second."""
 _TAIL = b"}}\n\n"
 
 
@@ -45,7 +48,16 @@ def stamped(frame: bytes, subscription_id: int | str) -> bytes:
 class NotificationStream(Generic[C]):
     """The server-to-client stream of one session, from its GET until it ends."""
 
-    __slots__ = ("_buffer", "_frames", "_wake", "caller", "ended", "opened_at", "session")
+    __slots__ = (
+        "_bound",
+        "_buffer",
+        "_frames",
+        "_wake",
+        "caller",
+        "ended",
+        "opened_at",
+        "session",
+    )
 
     def __init__(self, caller: C, session: SessionRecord, *, buffer: int) -> None:
         self.caller = caller
@@ -55,6 +67,7 @@ class NotificationStream(Generic[C]):
         self._buffer = buffer
         self._frames: deque[bytes] = deque()
         self._wake: asyncio.Future[None] | None = None
+        self._bound: asyncio.Timeout | None = None
 
     def offer(self, frame: bytes) -> bool:
         """Take a frame, or lose it: False when the buffer is full or the stream is over."""
@@ -69,6 +82,8 @@ class NotificationStream(Generic[C]):
         if self.ended is None:
             self.ended = reason
             self._rouse()
+            if self._bound is not None and not self._bound.expired():
+                self._bound.reschedule(asyncio.get_running_loop().time() + END_SEND_S)
 
     def take_all(self) -> bytes:
         """All waiting frames as one chunk; empty when there is none."""
@@ -88,6 +103,18 @@ class NotificationStream(Generic[C]):
         finally:
             timer.cancel()
             self._wake = None
+
+    async def wait_for_send(self, sending: Awaitable[None], timeout_s: float) -> None:
+        """Wait until a chunk was handed to the socket; not for long once the stream is over.
+
+        Raises:
+            TimeoutError: the client does not read.
+        """
+        try:
+            async with asyncio.timeout(timeout_s) as self._bound:
+                await sending
+        finally:
+            self._bound = None
 
     def _rouse(self) -> None:
         if self._wake is not None and not self._wake.done():

@@ -8,16 +8,19 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from agent_transport.admission.asgi import Receive, Send
-from agent_transport.admission.decision import Reason, Refusal
 from agent_transport.mcp.call import EndReason
+from agent_transport.mcp.calls import CREDENTIAL_GONE
 from agent_transport.mcp.exchange import stream_headers
 from agent_transport.mcp.limits import CarrierLimits
+from agent_transport.mcp.request import AdmittedRequest
 from agent_transport.mcp.sessions import SessionRecord
 from agent_transport.mcp.stream import COMMENT, CarrierObserver, NotificationStream
-from agent_transport.mcp.wire import Headers, refuse
 
 _log = logging.getLogger(__name__)
 C = TypeVar("C")
+
+STREAMS_BACK_S = 5.0
+"""Retry-After of a stream too many: streams stay open for long."""
 
 
 class OpenStreams(Generic[C]):
@@ -58,18 +61,12 @@ class OpenStreams(Generic[C]):
         if stream is not None:
             stream.end(EndReason.CLOSED)
 
-    async def serve(
-        self,
-        record: SessionRecord,
-        receive: Receive,
-        send: Send,
-        caller: C,
-        headers: Headers,
-    ) -> None:
+    async def serve(self, record: SessionRecord, request: AdmittedRequest[C]) -> None:
         """Hold the stream of one session open until either side ends it."""
+        caller, send = request.caller, request.send
         streams = self._open.setdefault(self._key(caller), {})
         if record.id not in streams and len(streams) >= self._limits.streams_per_key:
-            await refuse(send, Refusal(429, Reason.THROTTLED, ((b"retry-after", b"5"),)), headers)
+            await request.too_many(STREAMS_BACK_S)
             return
         stream = NotificationStream(caller, record, buffer=self._limits.stream_buffer)
         replaced = streams.get(record.id)
@@ -77,10 +74,10 @@ class OpenStreams(Generic[C]):
             replaced.end(EndReason.REPLACED)
         streams[record.id] = stream
         told = False
-        watcher = asyncio.get_running_loop().create_task(_end_when_gone(stream, receive))
-        started = {"type": "http.response.start", "status": 200, "headers": stream_headers(headers)}
+        watcher = asyncio.get_running_loop().create_task(_end_when_gone(stream, request.receive))
+        headers = stream_headers(request.headers)
         try:
-            await send(started)
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
             if self._observer is not None:
                 self._observer.stream_opened(stream)
@@ -104,11 +101,10 @@ class OpenStreams(Generic[C]):
             while True:
                 await stream.wait(self._limits.comment_every_s)
                 chunk = stream.take_all()
-                if not chunk and stream.ended is not None:
+                if stream.ended is not None and (not chunk or stream.ended in CREDENTIAL_GONE):
                     break
-                async with asyncio.timeout(self._limits.send_timeout_s):
-                    part = chunk or COMMENT
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                part = {"type": "http.response.body", "body": chunk or COMMENT, "more_body": True}
+                await stream.wait_for_send(send(part), self._limits.send_timeout_s)
         except TimeoutError:
             _log.warning("stream_stalled", extra={"session": stream.session.id[:8]})
             stream.end(EndReason.DISCONNECTED)
