@@ -37,39 +37,24 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
     _loopback.done("bearer-401", "A wrong or missing bearer gets 401"),
     _loopback.done("before-body", "Each refusal comes before the body is read"),
     # --- remote
-    _remote.deferred(
-        "verifier-decides", "Only a token that the verifier takes is let in", _CARRIERS
-    ),
-    _remote.deferred(
-        "no-loopback-bearer", "It neither mints nor takes a loopback bearer", _CARRIERS
-    ),
-    _remote.deferred(
-        "shared-gate", "It refuses in the same bytes as every other token carrier", _CARRIERS
-    ),
-    _remote.deferred(
+    _remote.done("verifier-decides", "Only a token that the verifier takes is let in"),
+    _remote.done("no-loopback-bearer", "It neither mints nor takes a loopback bearer"),
+    _remote.done("shared-gate", "It refuses in the same bytes as every other token carrier"),
+    _remote.done(
         "names-from-public-url",
         "Endpoint path, metadata path, Host and Origin come from the public URL, not the listener",
-        _CARRIERS,
     ),
-    _remote.deferred(
-        "verifies-before-counting", "The token is verified before the throttle is asked", _CARRIERS
+    _remote.done("verifies-before-counting", "The token is verified before the throttle is asked"),
+    _remote.done("counts-failures-only", "Only failures fill the throttle"),
+    _remote.done(
+        "good-token-never-throttled", "A valid token passes although others at its address failed"
     ),
-    _remote.deferred("counts-failures-only", "Only failures fill the throttle", _CARRIERS),
-    _remote.deferred(
-        "good-token-never-throttled",
-        "A valid token passes although others at its address failed",
-        _CARRIERS,
+    _remote.done(
+        "forwarded-from-proxy-only", "A forwarded address is believed only from a configured proxy"
     ),
-    _remote.deferred(
-        "forwarded-from-proxy-only",
-        "A forwarded address is believed only from a configured proxy",
-        _CARRIERS,
-    ),
-    _remote.deferred("needs-verifier", "It cannot be built without a verifier", _CARRIERS),
-    _remote.deferred(
-        "needs-https-url", "It cannot be built without an https public URL", _CARRIERS
-    ),
-    _remote.deferred("binds-elsewhere", "It alone may listen beyond loopback", _CARRIERS),
+    _remote.done("needs-verifier", "It cannot be built without a verifier"),
+    _remote.done("needs-https-url", "It cannot be built without an https public URL"),
+    _remote.done("binds-elsewhere", "It alone may listen beyond loopback"),
     # --- all carriers
     _admission.done(
         "canonical-catalog-only", "Every carrier serves the runtime's own catalog alone"
@@ -132,24 +117,17 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
     _call.done("cancel-spares-others", "Cancelling one submission leaves another's turn alone"),
     # --- errors
     _errors.done("protocol-by-sdk", "Protocol errors are raised and coded by the SDK"),
-    _errors.deferred("empty-bodies", "A refusal has an empty body", NOT_SHOWN),
-    _errors.deferred(
-        "nothing-leaks", "A refusal carries no credential, result or internal detail", NOT_SHOWN
-    ),
-    _errors.deferred(
+    _errors.done("empty-bodies", "A refusal has an empty body"),
+    _errors.done("nothing-leaks", "A refusal carries no credential, result or internal detail"),
+    _errors.done(
         "challenge-only",
         "A token refusal adds the Bearer challenge: error code, scope, metadata location",
-        NOT_SHOWN,
     ),
-    _errors.deferred("no-description", "The challenge never has an error description", NOT_SHOWN),
-    _errors.deferred(
-        "audit-closed-set", "A refusal's audit record is one of a fixed list of reasons", NOT_SHOWN
+    _errors.done("no-description", "The challenge never has an error description"),
+    _errors.done("audit-closed-set", "A refusal's audit record is one of a fixed list of reasons"),
+    _errors.done(
+        "audit-address-class", "The audit record has the class of the address, not the address"
     ),
-    _errors.deferred(
-        "audit-address-class",
-        "The audit record has the class of the address, not the address",
-        NOT_SHOWN,
-    ),
-    _errors.deferred("audit-no-token", "The audit record has no part of the token", NOT_SHOWN),
+    _errors.done("audit-no-token", "The audit record has no part of the token"),
     _errors.done("failures-visible", "A listener that cannot start or close says so to its owner"),
 )
