@@ -45,6 +45,17 @@ async def until_taken(surface: Surface) -> None:
     await until(items.empty)
 
 
+def batches(surface: Surface) -> int:
+    """How many batches the writer has ended."""
+    return surface.store._writer.batches  # pyright: ignore[reportPrivateUsage]
+
+
+async def until_queued(surface: Surface, changes: int) -> None:
+    """Return when so many changes wait for the writer, which is busy."""
+    items = surface.store._writer._items  # pyright: ignore[reportPrivateUsage]
+    await until(lambda: items.qsize() == changes)
+
+
 async def cut_off(surface: Surface, raw: bytes, method: str) -> None:
     """Send a call and cut its socket while its change is with the writer, which then goes on.
 

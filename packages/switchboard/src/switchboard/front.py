@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 
 from agent_transport.admission import SECURITY_HEADERS, Headers, send_empty
 from agent_transport.admission.asgi import Application, Message, Receive, Scope, Send
+from switchboard.request_scope import begin_request
 
 PAGE_HEADERS: Headers = (
     (
@@ -40,6 +41,7 @@ class Front:
         if scope["type"] == "lifespan":
             await _accept_lifespan(receive, send)
             return
+        begin_request()
         path: str = scope["path"]
         if path.startswith("/mcp/"):
             # The agents' surface puts the other two on its answers itself.

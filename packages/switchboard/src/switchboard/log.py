@@ -1,7 +1,8 @@
 """How the service writes its log: one event name and key-values a line, never a secret.
 
 Keys that mean the same everywhere: `event`, `slug`, `tool`, `todo_id`, `session`, `reason`,
-`request_id`. Library code logs through the standard library; its records come out here too.
+`request_id`. Library code logs through the standard library; its records come out here too, and
+all that is logged while a request is served carries what is known of it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from switchboard.request_scope import request_at_hand
 
 _SECRETS = re.compile(r"(sb[ko]_)[A-Za-z0-9_-]{5,}|(lt_)[A-Za-z2-7]{20,}")
 """The four characters of a display prefix stay readable; one more and it is masked."""
@@ -35,6 +38,7 @@ def configure_logging(level: str, style: str, stream: TextIO | None = None) -> N
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _add_request,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
         structlog.processors.format_exc_info,
     ]
@@ -61,6 +65,14 @@ def configure_logging(level: str, style: str, stream: TextIO | None = None) -> N
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+def _add_request(logger: WrappedLogger, name: str, event_dict: EventDict) -> EventDict:
+    request = request_at_hand()
+    if request is not None:
+        for key, value in request.facts.items():
+            event_dict.setdefault(key, value)
+    return event_dict
 
 
 class _Masked:

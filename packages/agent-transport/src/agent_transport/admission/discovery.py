@@ -44,7 +44,7 @@ async def _key_set_url(issuer: str, fetch: Fetch) -> str:
         try:
             found = _read_metadata(await fetch(url, may_be_private=True), issuer)
         except FetchFailed:
-            continue
+            continue  # there is more than one place; that it is in none of them is told below
         if found is not None:
             return found
     raise FetchFailed("no metadata names this issuer and its key set")

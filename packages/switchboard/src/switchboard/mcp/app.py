@@ -31,6 +31,7 @@ from switchboard.mcp.listening import Listening
 from switchboard.mcp.sessions import StoredSessions
 from switchboard.mcp.tools import Tools
 from switchboard.notifier import CredentialEnded, EndpointEnded, EndWhy, Notifier, Signal
+from switchboard.request_scope import request_at_hand
 from switchboard.service.agent_work import AgentWork
 from switchboard.service.last_seen import LastSeen
 from switchboard.service.leases import Leases
@@ -119,6 +120,9 @@ class AgentSurface:
         if isinstance(decision, Refusal):
             await send_refusal(send, decision, headers)
             return
+        request = request_at_hand()
+        if request is not None:
+            request.slug = decision.slug
         await self._carrier.serve(scope, receive, send, caller=decision, headers=headers)
 
     def _listening_sessions(self, endpoint_id: EndpointId | None) -> tuple[str, ...]:

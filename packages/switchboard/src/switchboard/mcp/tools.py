@@ -23,6 +23,7 @@ from switchboard.mcp.answers import (
 )
 from switchboard.mcp.arguments import Arguments, check
 from switchboard.records import Changed, Created, NothingReady, TodoFilter
+from switchboard.request_scope import RequestScope, request_at_hand
 from switchboard.service.agent_work import AgentWork
 from switchboard.service.draft import TodoDraft
 from switchboard.service.leases import Lease, Leases, Wanted
@@ -58,23 +59,25 @@ class Tools:
 
     async def call(self, verb: Verb, given: Mapping[str, Any], call: Call[Caller]) -> Answer:
         """Run one verb. Nothing is read or written before the guards have passed."""
-        caller = call.caller
-        if verb not in caller.verbs:
-            return failure(Refusal(Code.FORBIDDEN))
-        checked = check(verb, given, caller, self._max_json_bytes)
+        request = request_at_hand() or RequestScope()
+        request.tool, request.session = verb.value, call.session and call.session.id[:8]
+        if verb not in call.caller.verbs:
+            return _refused(Refusal(Code.FORBIDDEN))
+        checked = check(verb, given, call.caller, self._max_json_bytes)
         if isinstance(checked, Refusal):
-            return failure(checked)
+            return _refused(checked)
+        request.todo_id = checked.get("id")
         try:
             answer = await self._verbs[verb](checked, call)
+            return _refused(answer) if isinstance(answer, Refusal) else success(answer)
         except CallEnded:
             raise
         except StoreUnavailable:
-            _log.warning("tool_unavailable", exc_info=True, extra=_who(caller, verb))
+            _log.warning("tool_unavailable", exc_info=True)
             return failure(Refusal(Code.UNAVAILABLE))
         except Exception:
-            _log.exception("tool_failed", extra=_who(caller, verb))
+            _log.exception("tool_failed")
             return failure(Refusal(Code.INTERNAL))
-        return failure(answer) if isinstance(answer, Refusal) else success(answer)
 
     # With a lease
 
@@ -172,6 +175,16 @@ class Tools:
         return row(todo, caller, claimable=claimable)
 
 
+def _refused(refusal: Refusal) -> Answer:
+    _log.info("tool_refused", extra=_why(refusal))
+    return failure(refusal)
+
+
+def _why(refusal: Refusal) -> dict[str, str]:
+    why = {"code": refusal.code, "reason": refusal.reason, "field": refusal.field}
+    return {key: str(value) for key, value in why.items() if value is not None}
+
+
 def _id(args: Arguments) -> TodoId:
     return TodoId(args["id"])
 
@@ -189,7 +202,3 @@ def _retry_s(nothing: NothingReady) -> int:
         return RETRY_AT_MOST_S
     wait_s = (nothing.next_ready_at_ms - nothing.now_ms + 999) // 1000
     return min(max(wait_s, 1), RETRY_AT_MOST_S)
-
-
-def _who(caller: Caller, verb: Verb) -> dict[str, str]:
-    return {"slug": caller.slug, "tool": verb.value}
