@@ -8,22 +8,25 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
 from mcp.client import Client
 
+from agent_transport.mcp import McpLoopbackHost
 from tests.docs.code_blocks import GUIDE, PAGES, ROOT, code_blocks
 from tests.docs.terminal import as_pattern, checkout_with_service, typed
 from tests.service_process import BOUND_S, ServiceProcess, serving
 from tests.switchboard.test_service_process import official_client
 
 WITHOUT_A_DOORBELL = GUIDE / "without-a-doorbell.md"
+LIBRARY = ROOT / "packages" / "agent-transport" / "README.md"
 RUN_BY_TESTS = {ROOT / "README.md", GUIDE / "claude-code.md"}
 Work = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 def test_every_page_with_commands_to_type_is_run_by_a_test() -> None:
     assert {page for page in PAGES if code_blocks(page, "sh")} <= RUN_BY_TESTS
-    assert [page for page in PAGES if code_blocks(page, "python")] == [WITHOUT_A_DOORBELL]
+    assert {page for page in PAGES if code_blocks(page, "python")} == {WITHOUT_A_DOORBELL, LIBRARY}
 
 
 async def test_listening_in_place_of_an_agent_shows_that_the_service_rings(tmp_path: Path) -> None:
@@ -114,6 +117,32 @@ async def test_the_loop_of_the_page_stops_work_that_was_taken_away(tmp_path: Pat
             await stopped.wait()
         todo = await service.todo(todo_id)
     assert todo["state"] == "cancelled"
+
+
+async def test_the_librarys_page_serves_an_agent_that_a_client_can_use() -> None:
+    (block,) = code_blocks(LIBRARY, "python")
+    page: dict[str, Any] = {}
+    exec(compile(block.text, LIBRARY.name, "exec"), page)
+    host = McpLoopbackHost(page["session"])
+    listening = await host.start()
+    try:
+        vended = {"url": listening.url, "credential": listening.token}
+        async with asyncio.timeout(BOUND_S), official_client(vended) as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            counted = await client.call_tool("count_words", {"text": "one two"})
+            answered = await client.call_tool("agent_submit", {"prompt": "hello"})
+    finally:
+        await host.stop()
+    assert tools == ["count_words", "agent_submit"]
+    assert not counted.is_error
+    assert '"result":2' in text_of(counted)
+    assert text_of(answered) == "You said: hello"
+
+
+def text_of(result: types.CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
