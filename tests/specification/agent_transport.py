@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from tests.specification.entry import Requirement, Section
 
-_CARRIERS = "its carriers are not built yet"
-_SESSION = "its session port is not built yet, nor are the carriers that serve it"
-
 _stdio = Section("agent-transport/stdio", "agent-transport-mcp Transport Admission")
 _loopback = Section("agent-transport/loopback", "agent-transport-mcp Transport Admission")
 _remote = Section("agent-transport/remote", "agent-transport-mcp Transport Admission")
@@ -18,7 +15,6 @@ _catalog = Section("agent-transport/catalog", "agent-transport-mcp Canonical cat
 _call = Section("agent-transport/call", "agent-transport-mcp Canonical catalog and invocation")
 _errors = Section("agent-transport/errors", "agent-transport-mcp Error Taxonomy")
 
-NOT_SHOWN = "its parts are built; it counts once a test shows it on the whole service"
 
 AGENT_TRANSPORT: tuple[Requirement, ...] = (
     # --- stdio
@@ -64,16 +60,12 @@ AGENT_TRANSPORT: tuple[Requirement, ...] = (
         "Every call passes the session's permission wrapper and nobody is prompted",
     ),
     # --- boundaries
-    _boundary.deferred(
-        "verifier-injected", "The MCP package checks no signature: the verifier is given", _CARRIERS
+    _boundary.done(
+        "verifier-injected", "The MCP package checks no signature: the verifier is given"
     ),
-    _boundary.deferred(
-        "contracts-only", "It depends on the session and transport contracts alone", _SESSION
-    ),
-    _boundary.deferred(
-        "sdk-isolated", "All but the MCP package works without the MCP SDK installed", NOT_SHOWN
-    ),
-    _boundary.deferred("no-dependents", "No other transport imports the MCP transport", _CARRIERS),
+    _boundary.done("contracts-only", "It depends on the session and transport contracts alone"),
+    _boundary.done("sdk-isolated", "All but the MCP package works without the MCP SDK installed"),
+    _boundary.done("no-dependents", "No other transport imports the MCP transport"),
     _boundary.done(
         "two-roles", "It uses a session's turn submission and runtime tools, nothing more"
     ),
