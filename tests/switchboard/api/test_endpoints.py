@@ -112,3 +112,16 @@ async def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(api: Api) ->
 async def test_what_is_no_queue_of_the_workspace_is_404(api: Api, name: str) -> None:
     for step in ("pause", "resume"):
         assert (await api.client.post(f"/queues/{name}/{step}")).status_code == 404
+    changed = await api.client.patch(f"/queues/{name}", json={"ring": "one"})
+    assert changed.status_code == 404
+
+
+async def test_a_queue_is_told_whom_it_rings(api: Api) -> None:
+    await api.add()
+    changed = await api.client.patch("/queues/inbox", json={"ring": "one"})
+    assert changed.json()["queue"]["ring"] == "one"
+    for wrong in ({"ring": "few"}, {}, {"ring": None}, {"ring": "all", "paused": True}):
+        refused = await api.client.patch("/queues/inbox", json=wrong)
+        assert refused.status_code == 422, wrong
+    (queue,) = (await api.client.get("/queues")).json()["queues"]
+    assert queue["ring"] == "one"

@@ -14,6 +14,7 @@ from switchboard.domain.endpoint import (
     Protocol,
     Verb,
 )
+from switchboard.domain.queue import RingPolicy
 from switchboard.domain.todo import DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_LAPSES
 from switchboard.service.draft import TodoDraft
 from switchboard.service.endpoints import EndpointDraft
@@ -108,6 +109,12 @@ class EndpointChange(Body):
 
     protocol: Protocol | None = None
     lease_seconds: StrictInt | None = None
+
+
+class QueueChange(Body):
+    """What may change of a queue beside pausing it."""
+
+    ring: RingPolicy
 
 
 class Rotation(Body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from switchboard.api.answers import OneQueue, QueueList
+from switchboard.api.bodies import QueueChange
 from switchboard.api.problem import Refused, of_code
 from switchboard.api.reach import Reach, Reached, found
 from switchboard.api.strict_json import StrictRoute
@@ -36,6 +37,14 @@ async def resume(name: str, reach: Reached) -> OneQueue:
     """Hand out todos of this queue again."""
     desk = reach.services.queues
     return OneQueue(queue=queue_view(found(await desk.resume(*_named(name, reach)))))
+
+
+@router.patch("/{name}")
+async def change(name: str, body: QueueChange, reach: Reached) -> OneQueue:
+    """Say whom a ready todo of this queue wakes."""
+    workspace_id, known, actor = _named(name, reach)
+    set_ring = reach.services.queues.set_ring
+    return OneQueue(queue=queue_view(found(await set_ring(workspace_id, known, body.ring, actor))))
 
 
 def _named(name: str, reach: Reach) -> tuple[WorkspaceId, str, Actor]:

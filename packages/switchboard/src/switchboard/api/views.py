@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from switchboard.clock import rfc3339
 from switchboard.domain.endpoint import Endpoint, Protocol, Verb
-from switchboard.domain.queue import Queue
+from switchboard.domain.queue import Queue, RingPolicy
 from switchboard.domain.todo import Attempt, Event, Outcome, State, Step, Todo, Trust
 from switchboard.records import TodoHistory, TodoRow
 
@@ -116,6 +116,7 @@ class QueueView(BaseModel):
 
     name: str
     paused: bool
+    ring: RingPolicy = Field(description="Whom a ready todo wakes: all that listen, or one.")
     created_at: str
 
 
@@ -160,7 +161,12 @@ def endpoint_view(endpoint: Endpoint, last_seen_ms: int | None) -> EndpointView:
 
 def queue_view(queue: Queue) -> QueueView:
     """A queue."""
-    return QueueView(name=queue.name, paused=queue.paused, created_at=rfc3339(queue.created_at_ms))
+    return QueueView(
+        name=queue.name,
+        paused=queue.paused,
+        ring=queue.ring,
+        created_at=rfc3339(queue.created_at_ms),
+    )
 
 
 def _summary(todo: Todo, slugs: Slugs) -> dict[str, Any]:

@@ -26,9 +26,9 @@ def list_queues(
         print_json(answer)
         return
     print_table(
-        ("queue", "paused", "since"),
+        ("queue", "paused", "rings", "since"),
         [
-            (one["name"], "yes" if one["paused"] else "", one["created_at"])
+            (one["name"], "yes" if one["paused"] else "", one["ring"], one["created_at"])
             for one in answer["queues"]
         ],
         "There is no queue yet; the first todo or endpoint makes one.",
@@ -59,3 +59,20 @@ def resume(
     """Hand out todos of this queue again."""
     answer = connect(url, token, data_dir, as_json).post(f"/queues/{quote(name, safe='')}/resume")
     print_json(answer) if as_json else print(f"{name} is resumed")
+
+
+@commands.command("set")
+def change(
+    name: Name,
+    ring: Annotated[
+        str, typer.Option("--ring", help="Whom a ready todo wakes: all that listen, or one.")
+    ],
+    url: Url = None,
+    token: Token = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change how a queue's todos wake agents."""
+    client = connect(url, token, data_dir, as_json)
+    answer = client.patch(f"/queues/{quote(name, safe='')}", {"ring": ring})
+    print_json(answer) if as_json else print(f"{name} rings {answer['queue']['ring']}")
