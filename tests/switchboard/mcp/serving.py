@@ -23,7 +23,8 @@ from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.listen_address import bind
 from agent_transport.listener import Listener
 from switchboard.domain.endpoint import CORE_VERBS, Endpoint, Protocol, Verb
-from switchboard.domain.queue import Queue
+from switchboard.domain.queue import Queue, RingPolicy
+from switchboard.domain.refusal import Refusal
 from switchboard.domain.todo import Todo, TodoId, Trust
 from switchboard.front import Front
 from switchboard.mcp.app import AgentSurface, SurfaceLimits
@@ -32,6 +33,7 @@ from switchboard.records import Created
 from switchboard.service.draft import Origin, TodoDraft
 from switchboard.service.endpoints import EndpointDesk, EndpointDraft, Vended
 from switchboard.service.leases import Leases
+from switchboard.service.queues import QueueDesk
 from switchboard.service.todos import Todos
 from switchboard.service.upkeep import Upkeep
 from switchboard.service.waiting import WaitingRoom
@@ -58,6 +60,7 @@ class Surface:
     waiting: WaitingRoom
     todos: Todos
     desk: EndpointDesk
+    queues: QueueDesk
     upkeep: Upkeep
 
     @property
@@ -110,6 +113,21 @@ class Surface:
         assert isinstance(created, Created), created
         return created.todo.id
 
+    async def add_alike(self, count: int, **draft: Any) -> list[TodoId]:
+        """So many todos, in one change."""
+        drafts = [TodoDraft(QUEUE, f"number {number}", **draft) for number in range(count)]
+        return await self._add_all(drafts)
+
+    async def add_both(self, plain: str, urgent: str) -> list[TodoId]:
+        """Two todos in one change, the better one last."""
+        return await self._add_all([TodoDraft(QUEUE, plain), TodoDraft(QUEUE, urgent, priority=9)])
+
+    async def _add_all(self, drafts: list[TodoDraft]) -> list[TodoId]:
+        origin = Origin(self.ledger.owner, Trust.OPERATOR, self.ledger.founding.person_id)
+        created = await self.todos.create_many(self.ledger.workspace_id, drafts, origin)
+        assert not isinstance(created, Refusal), created
+        return [one.todo.id for one in created]
+
     async def todo(self, todo_id: str) -> Todo:
         """A todo as the ledger has it."""
         history = await self.store.todo(self.ledger.workspace_id, TodoId(todo_id))
@@ -126,11 +144,15 @@ class Surface:
 
     async def pause(self, paused: bool = True, queue: str = QUEUE) -> Queue:
         """Pause or resume a queue."""
-        changed = await self.store.set_queue_paused(
-            self.ledger.workspace_id, queue, paused, self.ledger.owner
-        )
+        change = self.queues.pause if paused else self.queues.resume
+        changed = await change(self.ledger.workspace_id, queue, self.ledger.owner)
         assert changed is not None
         return changed
+
+    async def pool(self, queue: str = QUEUE) -> None:
+        """Make a queue one whose todos wake one endpoint at a time."""
+        one, owner = RingPolicy.ONE, self.ledger.owner
+        assert await self.queues.set_ring(self.ledger.workspace_id, queue, one, owner)
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -192,6 +214,7 @@ async def serving(directory: Path, **limits: Any) -> AsyncGenerator[Surface]:
                 waiting,
                 Todos(store, notifier, clock, secrets.token_bytes),
                 EndpointDesk(store, notifier, clock, secrets.token_bytes),
+                QueueDesk(store, notifier),
                 Upkeep(store, notifier, clock, flushes=flushes),
             )
     finally:

@@ -142,18 +142,6 @@ async def test_an_assigned_todo_rings_its_assignee_alone(surface: Surface) -> No
         await assert_nothing_rings(surface, others)
 
 
-async def test_a_paused_queue_rings_nobody(surface: Surface) -> None:
-    agent = await surface.agent()
-    async with agent.stream() as stream:
-        await surface.add(queue="reviews")
-        await stream.next_message()
-        await surface.pause()
-        await surface.add()
-        await surface.settled()
-        await surface.pause(paused=False)
-        await assert_nothing_rings(surface, stream)
-
-
 async def test_of_several_sessions_exactly_one_is_rung_in_rotation(surface: Surface) -> None:
     first = await surface.agent()
     second = Agent(surface.port, first.slug, first.credential)
@@ -165,74 +153,6 @@ async def test_of_several_sessions_exactly_one_is_rung_in_rotation(surface: Surf
             heard["one"].append((await one.next_message())["params"]["meta"]["todo_id"])
             heard["two"].append((await two.next_message())["params"]["meta"]["todo_id"])
     assert sorted(heard["one"] + heard["two"]) == sorted(added)
-
-
-async def test_a_stream_that_opens_hears_of_three_waiting_todos_once_a_minute(
-    surface: Surface,
-) -> None:
-    waiting = [await surface.add(f"number {n}", priority=n) for n in range(5)]
-    agent = await surface.agent()
-    best = waiting[:1:-1]
-    async with agent.stream() as stream:
-        heard = [(await stream.next_message())["params"]["meta"]["todo_id"] for _ in range(3)]
-        assert heard == best
-    async with agent.stream() as stream:
-        await assert_nothing_rings(surface, stream)
-    surface.clock.advance(61_000)
-    async with agent.stream() as stream:
-        assert (await stream.next_message())["params"]["meta"]["todo_id"] == best[0]
-
-
-async def test_a_storm_is_cut_to_a_burst_and_tells_of_the_rest(surface: Surface) -> None:
-    agent = await surface.agent()
-    async with agent.stream() as stream:
-        for number in range(14):
-            await surface.add(f"number {number}")
-        await surface.settled()
-        for number in range(10):
-            content = (await stream.next_message())["params"]["content"]
-            assert f"number {number}." in content
-            assert "more waiting" not in content
-        surface.clock.advance(10_000)
-        await surface.add("the last")
-        content = (await stream.next_message())["params"]["content"]
-        assert "the last" in content
-        assert content.endswith("(+4 more waiting)")
-
-
-async def test_every_way_into_ready_rings(surface: Surface) -> None:
-    agent, worker = await surface.agent(), await surface.agent(verbs=tuple(Verb))
-    owner, workspace = surface.ledger.owner, surface.ledger.workspace_id
-    async with agent.stream() as stream:
-
-        async def heard() -> str:
-            return (await stream.next_message())["params"]["meta"]["todo_id"]
-
-        todo_id = await surface.add()
-        assert await heard() == todo_id
-        await worker.done("claim")
-        await surface.todos.release(workspace, todo_id, owner)
-        assert await heard() == todo_id, "taken from its holder"
-        again = await worker.done("claim", lease_seconds=10)
-        await worker.done("release", id=todo_id, lease_token=again["lease_token"])
-        assert await heard() == todo_id, "released by its holder"
-        await worker.done("claim", lease_seconds=10)
-        surface.clock.advance(11_000)
-        await surface.upkeep.sweep()
-        assert await heard() == todo_id, "lapsed"
-        last = await worker.done("claim")
-        await worker.done("fail", id=todo_id, lease_token=last["lease_token"])
-        surface.clock.advance(60_000)
-        await surface.upkeep.ring_due()
-        assert await heard() == todo_id, "its backoff has passed"
-        last = await worker.done("claim")
-        await worker.done("fail", id=todo_id, retry=False, lease_token=last["lease_token"])
-        await surface.todos.retry(workspace, todo_id, owner)
-        assert await heard() == todo_id, "retried by a person"
-        later = await surface.add(delay_ms=5_000)
-        surface.clock.advance(5_000)
-        await surface.upkeep.ring_due()
-        assert await heard() == later, "came due"
 
 
 async def test_a_slow_reader_loses_rings_and_delays_nobody(surface: Surface) -> None:

@@ -129,8 +129,8 @@ class Doorbells:
     # One todo
 
     def _ready(self, todo: Todo) -> None:
-        if self._waiting.offer(todo):
-            return
+        if todo.ready_at_ms > self._clock.now_ms() or self._waiting.offer(todo):
+            return  # whatever else happened to it, its time is told when it comes
         if self._open and may_ring(todo):
             self._spawn(self._ring(todo))
 
