@@ -63,6 +63,7 @@ class Fixture:
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     opened: asyncio.Queue[NotificationStream[Any]] = field(default_factory=_streams)
     closed: asyncio.Queue[NotificationStream[Any]] = field(default_factory=_streams)
+    begun: int = 0
     seen: list[str] = field(default_factory=list[str])
     undone: asyncio.Event = field(default_factory=asyncio.Event)
     release: asyncio.Event = field(default_factory=asyncio.Event)
@@ -107,6 +108,8 @@ def make_server(fixture: Fixture) -> Server[Any]:
                     raise CallEnded
                 text = "drained"
             case "progress":
+                if arguments.get("after_release"):
+                    await fixture.release.wait()
                 await ctx.session.report_progress(1, 2, "half")
                 text = "done"
             case "break":
@@ -117,6 +120,7 @@ def make_server(fixture: Fixture) -> Server[Any]:
                     fixture.undone.set()
 
                 call.undo_if_unsent(undo)
+                fixture.begun += 1
                 fixture.waiting.set()
                 await fixture.release.wait()
                 text = "changed"
