@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from switchboard.cli.reveal import print_reveal
+from switchboard.cli.reveal import print_vended
 from switchboard.wiring import blocks, blocks_with_variable, mcp_json
 from tests.specification import requirement
 
@@ -45,8 +45,13 @@ def test_blocks_for_shared_files_hold_no_secret() -> None:
 def test_the_printed_reveal_shows_the_block_and_names_no_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_reveal(
-        {"url": URL, "credential": CREDENTIAL, "endpoint": {"slug": "bot-1", "queues": ["q"]}}
+    print_vended(
+        {
+            "url": URL,
+            "credential": CREDENTIAL,
+            "endpoint": {"slug": "bot-1", "queues": ["q"]},
+            "replaced": None,
+        }
     )
     shown = capsys.readouterr().out
     assert json.dumps(mcp_json(URL, CREDENTIAL), indent=2) in shown
