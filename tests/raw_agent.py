@@ -19,6 +19,14 @@ INITIALIZE = {
 }
 
 
+def message_of(answer: httpx.Response) -> dict[str, Any]:
+    """The JSON-RPC message of an answer, which is an event stream when it took long."""
+    if answer.headers["content-type"] != "text/event-stream":
+        return answer.json()
+    (line,) = [line for line in answer.text.splitlines() if line.startswith("data:")]
+    return json.loads(line.removeprefix("data:"))
+
+
 class Stream:
     """An open notification stream."""
 
@@ -93,7 +101,7 @@ class RawAgent:
         """A tool call's result, an error included."""
         answer = await self.post("tools/call", {"name": tool, "arguments": arguments})
         assert answer.status_code == 200, (answer.status_code, answer.text)
-        return answer.json()["result"]
+        return message_of(answer)["result"]
 
     async def begin(self, tool: str, **arguments: Any) -> asyncio.Task[httpx.Response]:
         """A tool call that is still running: it was taken up before later requests."""
