@@ -35,6 +35,7 @@ class Stream:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     headers: dict[str, str]
+    session: str | None = None
     buffer: bytes = b""
     ended: bool = False
 
@@ -175,7 +176,7 @@ class Agent:
             writer.write(request_bytes("GET", b"", self.headers(), self.path))
             status, headers = await read_head(reader)
             assert status == 200, status
-            stream = Stream(reader, writer, headers)
+            stream = Stream(reader, writer, headers, self.session)
             async with asyncio.timeout(BOUND_S):
                 while b": open\n\n" not in stream.buffer:
                     await stream._more()  # pyright: ignore[reportPrivateUsage]
