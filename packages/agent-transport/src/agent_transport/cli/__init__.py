@@ -1,0 +1,5 @@
+"""The command line `agent-transport`."""
+
+from agent_transport.cli.program import main
+
+__all__ = ["main"]
