@@ -105,6 +105,7 @@ async def test_a_caller_cancelled_before_its_turn_has_changed_nothing(
     kept = asyncio.create_task(writer.submit(add("kept")))
     await asyncio.sleep(0)
     cancelled.cancel()
+    await asyncio.sleep(0)  # the task hears of it
     gate.let_go.set()
     await asyncio.gather(held, kept)
     with pytest.raises(asyncio.CancelledError):

@@ -1,4 +1,8 @@
-"""Reading: a few threads with a connection each, so that no read waits behind the writer."""
+"""Reading: a few threads with a connection each, so that no read waits behind the writer.
+
+A thread answers all reads that wait from one snapshot, for the same reason that the writer
+commits in batches: handing one read over costs as much as reading 20 rows.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,13 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
 from switchboard.clock import Clock
 from switchboard.errors import StoreUnavailable
 from switchboard.stores.sqlite.connection import CHECKPOINT_BYTES, Transaction, connect, translated
+from switchboard.stores.sqlite.inbox import Inbox, Item, Outcome, tell
 
 T = TypeVar("T")
 
@@ -26,48 +30,48 @@ _CHECKPOINT = ("PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(RESTART)
 
 
 class Readers:
-    """A pool of reading connections. `read` belongs to one event loop."""
+    """The reading threads, and one that folds the log. `read` belongs to one event loop."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
         self._wal = path.with_name(path.name + "-wal")
         self._clock = clock
-        self._pool: ThreadPoolExecutor | None = None
-        self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
-        self._checkpointing = False
+        self._inbox = Inbox()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._threads: list[threading.Thread] = []
+        self._folding: threading.Thread | None = None
 
     def start(self) -> None:
         """Take reads from now on."""
-        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        self._loop = asyncio.get_running_loop()
+        for number in range(READERS):
+            thread = threading.Thread(target=self._run, name=f"sqlite-reader-{number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def stop(self) -> None:
         """Finish the reads under way and close. Safe twice and before start."""
-        pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        pool.shutdown(wait=True)
-        for connection in self._opened:
-            connection.close()
-        self._opened.clear()
-        self._local = threading.local()
+        threads, self._threads = self._threads, []
+        for _ in threads:
+            self._inbox.close()
+        for thread in threads:
+            thread.join()
+        if self._folding is not None:
+            self._folding.join()
 
     async def read(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` on one snapshot of the ledger."""
-        if self._pool is None:
+        if not self._threads:
             raise StoreUnavailable("the store is stopping")
-        running = asyncio.get_running_loop().run_in_executor(self._pool, self._snapshot, work)
-        try:
-            return await asyncio.wait_for(running, READ_BOUND_S)
-        except TimeoutError as raised:
-            raise StoreUnavailable("the database did not answer in time") from raised
+        return await self._inbox.submit(work, READ_BOUND_S)
 
     def checkpoint_if_long(self) -> None:
         """Fold the log into the database in the background when it has grown long."""
-        if self._pool is None or self._checkpointing or not self._is_long():
+        busy = self._folding is not None and self._folding.is_alive()
+        if not self._threads or busy or not self._is_long():
             return
-        self._checkpointing = True
-        self._pool.submit(self._checkpoint)
+        self._folding = threading.Thread(target=self._checkpoint, name="sqlite-checkpoint")
+        self._folding.start()
 
     def _is_long(self) -> bool:
         try:
@@ -75,29 +79,53 @@ class Readers:
         except OSError:
             return False
 
+    # On the threads
+
     def _checkpoint(self) -> None:
         try:
-            for step in _CHECKPOINT:
-                self._connection().execute(step).fetchall()
-        except sqlite3.Error:
-            pass  # busy: the next batch asks again
-        finally:
-            self._checkpointing = False
-
-    def _snapshot(self, work: Callable[[Transaction], T]) -> T:
-        try:
-            connection = self._connection()
-            connection.execute("BEGIN")
+            connection = connect(self._path)
             try:
-                return work(Transaction(connection, self._clock.now_ms()))
+                for step in _CHECKPOINT:
+                    connection.execute(step).fetchall()
             finally:
-                connection.execute("ROLLBACK")
-        except sqlite3.Error as raised:
-            raise translated(raised) from raised
+                connection.close()
+        except sqlite3.Error:
+            pass  # busy: a later batch asks again
 
-    def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = connect(self._path)
-            self._opened.append(connection)
-        return connection
+    def _run(self) -> None:
+        assert self._loop is not None
+        connection: sqlite3.Connection | None = None
+        goes_on = True
+        while goes_on:
+            items, goes_on = self._inbox.take()
+            try:
+                connection = connection or connect(self._path)
+                outcomes = self._answered(connection, items)
+            except sqlite3.Error as raised:
+                outcomes = [_failed(item, raised) for item in items]
+            tell(self._loop, outcomes)
+        if connection is not None:
+            connection.close()
+
+    def _answered(self, connection: sqlite3.Connection, items: list[Item]) -> list[Outcome]:
+        connection.execute("BEGIN")
+        try:
+            transaction = Transaction(connection, self._clock.now_ms())
+            return [_read(item, transaction) for item in items]
+        finally:
+            connection.execute("ROLLBACK")
+
+
+def _read(item: Item, transaction: Transaction) -> Outcome:
+    try:
+        return Outcome(item, item.work(transaction))
+    except Exception as raised:
+        return _failed(item, raised)
+
+
+def _failed(item: Item, raised: Exception) -> Outcome:
+    if not isinstance(raised, sqlite3.Error):
+        return Outcome(item, error=raised)
+    error = translated(raised)
+    error.__cause__ = raised
+    return Outcome(item, error=error)

@@ -157,8 +157,7 @@ class SqliteStore(SqliteEndpoints):
         )
 
     async def todo_in_scope(self, caller: Caller, todo_id: TodoId) -> TodoHistory | None:
-        found = await self.todo(caller.workspace_id, todo_id)
-        return found if found is not None and caller.covers(found.todo.queue) else None
+        return await self._readers.read(lambda tx: todos.shown_in_scope(tx, caller, todo_id))
 
     # People and the service itself
 

@@ -19,6 +19,7 @@ from switchboard.domain.todo import (
 )
 from switchboard.domain.workspace import WorkspaceId
 from switchboard.records import Changed, Created, NewTodo, TodoFilter, TodoHistory, TodoRow
+from switchboard.store import ATTEMPTS_SHOWN
 from switchboard.stores.sqlite.claims import endpoint_is_active
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.history import end_attempt, write_event
@@ -87,6 +88,15 @@ def history_of(tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId) -> T
         tuple(attempt_of(attempt) for attempt in tx.all("attempts", todo_id=todo_id)),
         tuple(event_of(event) for event in tx.all("events", todo_id=todo_id)),
     )
+
+
+def shown_in_scope(tx: Transaction, caller: Caller, todo_id: TodoId) -> TodoHistory | None:
+    """See `AgentTodos.todo_in_scope`."""
+    row = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=caller.workspace_id)
+    if row is None or not caller.covers(row["queue"]):
+        return None
+    attempts = tx.all("latest_attempts", todo_id=todo_id, limit=ATTEMPTS_SHOWN)
+    return TodoHistory(todo_of(row), tuple(attempt_of(one) for one in reversed(attempts)), ())
 
 
 def list_rows(

@@ -13,58 +13,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from switchboard.clock import Clock
 from switchboard.errors import StoreUnavailable
 from switchboard.stores.sqlite.connection import Transaction, connect, migrate, translated
+from switchboard.stores.sqlite.inbox import MAX_BATCH, Inbox, Item, Outcome, tell
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-MAX_BATCH = 256
 SUBMIT_BOUND_S = 10.0
 """How long a caller waits for its change. After that it is told `unavailable`."""
 STOP_BOUND_S = 15.0
-
-Work = Callable[[Transaction], Any]
-
-
-class _Item:
-    """One change on its way. Whoever empties `_unclaimed` decides: taken up, or abandoned."""
-
-    __slots__ = ("_unclaimed", "future", "work")
-
-    def __init__(self, work: Work, future: asyncio.Future[Any]) -> None:
-        self.work = work
-        self.future = future
-        self._unclaimed = [None]
-
-    def take(self) -> bool:
-        """Win the item, once: list.pop is atomic between threads."""
-        try:
-            self._unclaimed.pop()
-        except IndexError:
-            return False
-        return True
-
-    def expire(self) -> None:
-        self.take()
-        if not self.future.done():
-            self.future.set_exception(StoreUnavailable("the writer did not come to it in time"))
-
-
-@dataclass(slots=True)
-class _Outcome:
-    item: _Item
-    value: Any = None
-    error: BaseException | None = None
 
 
 class Writer:
@@ -76,7 +41,7 @@ class Writer:
         self._path = path
         self._clock = clock
         self._on_fatal = on_fatal
-        self._items: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._inbox = Inbox()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None
@@ -98,7 +63,7 @@ class Writer:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self._items.put(None)
+        self._inbox.close()
         await asyncio.get_running_loop().run_in_executor(None, thread.join, STOP_BOUND_S)
 
     async def submit(self, work: Callable[[Transaction], T]) -> T:
@@ -107,17 +72,9 @@ class Writer:
         A caller cancelled before the writer took its change up has changed nothing. `work` may
         run twice: it reads and writes through its transaction alone.
         """
-        loop = asyncio.get_running_loop()
         if self._stopping or self.dead:
             raise StoreUnavailable("the store is stopping")
-        item = _Item(work, loop.create_future())
-        timer = loop.call_later(SUBMIT_BOUND_S, item.expire)
-        self._items.put(item)
-        try:
-            return await item.future
-        finally:
-            timer.cancel()
-            item.take()
+        return await self._inbox.submit(work, SUBMIT_BOUND_S)
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -150,37 +107,21 @@ class Writer:
     def _serve_batch(self, connection: sqlite3.Connection) -> bool:
         """Carry out what waits, up to a batch. False: the stop marker was met."""
         self._assert_own_thread()
-        items, goes_on = self._next_items()
-        taken = [item for item in items if item.take()]
+        taken, goes_on = self._inbox.take()
         if taken:
             try:
                 outcomes, after = self._commit(connection, taken)
             except BaseException:
                 lost = StoreUnavailable("the writer has died")
-                self._tell([_Outcome(item, error=lost) for item in taken], [])
+                self._tell([Outcome(item, error=lost) for item in taken], [])
                 raise
             self.batches += 1
             self._tell(outcomes, after)
         return goes_on
 
-    def _next_items(self) -> tuple[list[_Item], bool]:
-        first = self._items.get()
-        if first is None:
-            return [], False
-        items = [first]
-        while len(items) < MAX_BATCH:
-            try:
-                item = self._items.get_nowait()
-            except queue.Empty:
-                break
-            if item is None:
-                return items, False
-            items.append(item)
-        return items, True
-
     def _commit(
-        self, connection: sqlite3.Connection, items: list[_Item]
-    ) -> tuple[list[_Outcome], list[Callable[[], None]]]:
+        self, connection: sqlite3.Connection, items: list[Item]
+    ) -> tuple[list[Outcome], list[Callable[[], None]]]:
         try:
             done = self._together(connection, items)
             return self._apart(connection, items) if done is None else done
@@ -190,16 +131,16 @@ class Writer:
             error = translated(raised)
             lost = StoreUnavailable(str(error))
             lost.__cause__ = raised
-            return [_Outcome(item, error=lost) for item in items], []
+            return [Outcome(item, error=lost) for item in items], []
 
     def _together(
-        self, connection: sqlite3.Connection, items: list[_Item]
-    ) -> tuple[list[_Outcome], list[Callable[[], None]]] | None:
+        self, connection: sqlite3.Connection, items: list[Item]
+    ) -> tuple[list[Outcome], list[Callable[[], None]]] | None:
         """The batch as one; None: a change raised, and nothing has happened."""
         transaction = Transaction(connection, self._clock.now_ms())
         connection.execute("BEGIN IMMEDIATE")
         try:
-            outcomes = [_Outcome(item, item.work(transaction)) for item in items]
+            outcomes = [Outcome(item, item.work(transaction)) for item in items]
         except Exception as raised:
             _raise_if_gone(connection, raised)
             connection.execute("ROLLBACK")
@@ -208,8 +149,8 @@ class Writer:
         return outcomes, transaction.after_commit
 
     def _apart(
-        self, connection: sqlite3.Connection, items: list[_Item]
-    ) -> tuple[list[_Outcome], list[Callable[[], None]]]:
+        self, connection: sqlite3.Connection, items: list[Item]
+    ) -> tuple[list[Outcome], list[Callable[[], None]]]:
         transaction = Transaction(connection, self._clock.now_ms())
         connection.execute("BEGIN IMMEDIATE")
         outcomes = [self._carry_out(connection, transaction, item) for item in items]
@@ -217,8 +158,8 @@ class Writer:
         return outcomes, transaction.after_commit
 
     def _carry_out(
-        self, connection: sqlite3.Connection, transaction: Transaction, item: _Item
-    ) -> _Outcome:
+        self, connection: sqlite3.Connection, transaction: Transaction, item: Item
+    ) -> Outcome:
         told = len(transaction.after_commit)
         connection.execute("SAVEPOINT item")
         try:
@@ -228,9 +169,9 @@ class Writer:
             connection.execute("ROLLBACK TO item")
             connection.execute("RELEASE item")
             del transaction.after_commit[told:]
-            return _Outcome(item, error=_as_told(raised))
+            return Outcome(item, error=_as_told(raised))
         connection.execute("RELEASE item")
-        return _Outcome(item, value)
+        return Outcome(item, value)
 
     def _roll_back(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
@@ -239,23 +180,17 @@ class Writer:
             except sqlite3.Error:
                 _log.exception("rollback_failed")
 
-    def _tell(self, outcomes: list[_Outcome], after: list[Callable[[], None]]) -> None:
+    def _tell(self, outcomes: list[Outcome], after: list[Callable[[], None]]) -> None:
         assert self._loop is not None
-        try:
-            self._loop.call_soon_threadsafe(_resolve, outcomes, after)
-        except RuntimeError:
-            _log.warning("loop_closed_before_outcome")
+        tell(self._loop, outcomes, after)
 
     def _fail_queued(self) -> None:
-        outcomes: list[_Outcome] = []
+        lost = StoreUnavailable("the writer has died")
         while True:
-            try:
-                item = self._items.get_nowait()
-            except queue.Empty:
-                break
-            if item is not None and item.take():
-                outcomes.append(_Outcome(item, error=StoreUnavailable("the writer has died")))
-        self._tell(outcomes, [])
+            queued, goes_on = self._inbox.take_waiting(MAX_BATCH)
+            self._tell([Outcome(item, error=lost) for item in queued if item.take()], [])
+            if goes_on and not queued:
+                return
 
     def _assert_own_thread(self) -> None:
         assert threading.current_thread().name == "sqlite-writer", "only the writer thread writes"
@@ -276,16 +211,3 @@ def _as_told(raised: Exception) -> Exception:
         error.__cause__ = raised
         return error
     return raised
-
-
-def _resolve(outcomes: list[_Outcome], after: list[Callable[[], None]]) -> None:
-    for step in after:
-        step()
-    for outcome in outcomes:
-        future = outcome.item.future
-        if future.done():
-            continue
-        if outcome.error is None:
-            future.set_result(outcome.value)
-        else:
-            future.set_exception(outcome.error)
