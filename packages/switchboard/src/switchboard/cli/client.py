@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import httpx
 import typer
 
 from switchboard.cli.exit_code import ExitCode, of_status
+from switchboard.cli.output import tell_failure
 from switchboard.data_directory import DataDirectory
 from switchboard.settings import DEFAULT_HOST, DEFAULT_PORT, ClientSettings, load_client_settings
 
@@ -58,6 +57,8 @@ class Client:
                 "no operator token: pass --token, set SWITCHBOARD_TOKEN, or name the service's "
                 "--data-dir",
             )
+        if not (self.token.isascii() and self.token.isprintable()):
+            self._leave(ExitCode.NOT_AUTHORISED, "unauthorized", "the token given is none")
         try:
             answer = httpx.request(
                 method,
@@ -73,6 +74,8 @@ class Client:
             self._leave(
                 ExitCode.UNREACHABLE, "unreachable", f"{self.url} is not reachable: {reason}"
             )
+        except UnicodeEncodeError:
+            self._leave(ExitCode.USAGE, "invalid_argument", "an argument is not text in UTF-8")
         return self._read(answer)
 
     def _read(self, answer: httpx.Response) -> Document:
@@ -93,8 +96,7 @@ class Client:
 
 def leave(exit_code: ExitCode, code: str, detail: str, *, as_json: bool) -> NoReturn:
     """End the command with a message on standard error."""
-    shown = json.dumps({"error": {"code": code, "detail": detail}}) if as_json else detail
-    print(shown, file=sys.stderr)
+    tell_failure(code, detail, as_json=as_json)
     raise typer.Exit(int(exit_code))
 
 

@@ -8,7 +8,9 @@ import typer
 
 from switchboard.cli import config, endpoint, queue, serve, todo, version
 from switchboard.cli.exit_code import ExitCode
+from switchboard.cli.output import tell_failure
 from switchboard.errors import SettingsError, SwitchboardError
+from switchboard.log import mask_secrets
 
 application = typer.Typer(
     name="switchboard",
@@ -31,11 +33,14 @@ def main() -> None:
     try:
         application()
     except SettingsError as error:
-        _leave(str(error), ExitCode.USAGE)
+        _leave("settings", str(error), ExitCode.USAGE)
     except SwitchboardError as error:
-        _leave(str(error), ExitCode.FAILED)
+        _leave("failed", str(error), ExitCode.FAILED)
+    except Exception as error:
+        # No traceback: it quotes arguments, and these may hold a token.
+        _leave("internal", f"{type(error).__name__}: {error}", ExitCode.FAILED)
 
 
-def _leave(message: str, code: ExitCode) -> None:
-    print(message, file=sys.stderr)
-    sys.exit(int(code))
+def _leave(code: str, detail: str, exit_code: ExitCode) -> None:
+    tell_failure(code, mask_secrets(detail), as_json="--json" in sys.argv[1:])
+    sys.exit(int(exit_code))

@@ -16,6 +16,12 @@ def print_json(document: object) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
+def tell_failure(code: str, detail: str, *, as_json: bool) -> None:
+    """Why a command failed, on standard error: one document for scripts, a line for people."""
+    shown = json.dumps({"error": {"code": code, "detail": detail}}) if as_json else detail
+    print(shown, file=sys.stderr)
+
+
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], empty: str) -> None:
     """A table, or the sentence `empty`. Texts are shown as they are, not as markup."""
     if not rows:

@@ -178,6 +178,8 @@ def _payload(text: str) -> Any:
             raise typer.BadParameter(f"{text[1:]}: {error}", param_hint="--payload") from error
     try:
         return json.loads(text)
+    except RecursionError as error:
+        raise typer.BadParameter("is nested too deep", param_hint="--payload") from error
     except ValueError as error:
         raise typer.BadParameter(f"is not JSON: {error}", param_hint="--payload") from error
 
