@@ -276,6 +276,41 @@ async def test_a_holder_that_lost_its_context_gets_the_payload_again(surface: Su
     assert (full["payload"], full["prior_attempts"]) == ({"page": 3}, [])
 
 
+async def test_what_was_tried_and_given_back_often_is_shown_in_part(surface: Surface) -> None:
+    agent = await surface.agent(verbs=EVERY)
+    todo_id = await surface.add()
+    for _ in range(23):
+        token = (await agent.done("claim", id=todo_id))["lease_token"]
+        await agent.done("release", id=todo_id, lease_token=token)
+    shown_todo = await agent.done("get_todo", id=todo_id)
+    numbers = [attempt["number"] for attempt in shown_todo["attempts"]]
+    assert numbers == list(range(4, 24))
+    claimed = await agent.done("claim", id=todo_id)
+    prior = [attempt["number"] for attempt in claimed["prior_attempts"]]
+    assert prior == [23, 22, 21, 20, 19]
+    beat = await agent.done(
+        "heartbeat", id=todo_id, include_payload=True, lease_token=claimed["lease_token"]
+    )
+    assert beat["prior_attempts"] == claimed["prior_attempts"]
+    person = await surface.store.todo(surface.ledger.workspace_id, todo_id)
+    assert person is not None
+    assert len(person.attempts) == 24
+
+
+async def test_a_todo_given_back_with_a_delay_comes_after_it(surface: Surface) -> None:
+    agent = await surface.agent(verbs=EVERY)
+    todo_id = await surface.add()
+    await agent.done("claim")
+    given = await agent.done("release", id=todo_id, delay_seconds=90)
+    assert (given["state"], given["claimable"], given["yours"]) == ("pending", False, False)
+    assert await agent.done("claim") == {"empty": True, "retry_after_seconds": 30}
+    assert (await agent.refused("claim", id=todo_id))["reason"] == "not_due"
+    assert await agent.done("release", id=todo_id, delay_seconds=90) == given, "said twice"
+    surface.clock.advance(90_000)
+    assert (await agent.done("get_todo", id=todo_id))["claimable"] is True
+    assert (await agent.done("claim"))["id"] == todo_id
+
+
 @requirement("SPEC-0014/concurrency/shared-state-safe")
 @pytest.mark.concurrency
 async def test_two_endpoints_share_a_queue_without_double_work(surface: Surface) -> None:

@@ -40,6 +40,9 @@ from switchboard.records import (
     TodoRow,
 )
 
+ATTEMPTS_SHOWN = 20
+"""How many attempts an agent is shown of a todo, the latest ones."""
+
 
 class AgentTodos(Contract):
     """What an authenticated endpoint may do. Every change is guarded by "endpoint active"."""
@@ -130,7 +133,11 @@ class AgentTodos(Contract):
         ...
 
     async def todo_in_scope(self, caller: Caller, todo_id: TodoId) -> TodoHistory | None:
-        """A todo of the caller's queues; None for foreign and unknown ids alike."""
+        """A todo of the caller's queues; None for foreign and unknown ids alike.
+
+        Without its events and with its latest `ATTEMPTS_SHOWN` attempts: both grow without end
+        (each heartbeat is an event, a release costs nothing), and an agent pays for each line.
+        """
         ...
 
 

@@ -93,7 +93,7 @@ OUTPUT: dict[Verb, Schema] = {
             "result": _ANY,
             "summary": _TEXT,
             "failure_reason": _TEXT,
-            "attempts": _ATTEMPTS,
+            "attempts": {**_ATTEMPTS, "description": "The latest ones, oldest first."},
         },
         *_ROW_REQUIRED,
         "payload",

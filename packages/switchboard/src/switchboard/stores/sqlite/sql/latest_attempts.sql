@@ -1,0 +1,2 @@
+-- The latest attempts at a todo, newest first.
+SELECT * FROM attempt WHERE todo_id = :todo_id ORDER BY number DESC LIMIT :limit
