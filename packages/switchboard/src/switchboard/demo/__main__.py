@@ -11,6 +11,8 @@ from contextlib import AsyncExitStack
 from switchboard.demo.narrator import Narrator, reason
 from switchboard.demo.story import Story
 
+STORY_BOUND_S = 60.0
+"""An onlooker is asked for a minute at most. The story takes 20 s; a lapse is half of that."""
 STEP_BOUND_S = 30.0
 """No step waits for ever. The longest, a lapse, takes 10 to 15 s."""
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -26,7 +28,7 @@ async def main() -> int:
         stack = AsyncExitStack()
         story = Story(narrator.note, stack)
         try:
-            async with stack:
+            async with stack, asyncio.timeout(STORY_BOUND_S):
                 await _tell(story, narrator)
         except asyncio.CancelledError:
             narrator.broke_off("interrupted", story.left())
