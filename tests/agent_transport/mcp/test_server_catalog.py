@@ -9,6 +9,7 @@ from agent_transport.errors import (
     ConfigurationError,
 )
 from agent_transport.mcp.catalog import SubmissionTool
+from agent_transport.mcp.server import create_agent_mcp_server
 from agent_transport.session import (
     RuntimeTool,
 )
@@ -129,3 +130,17 @@ async def test_a_tool_that_comes_later_is_listed_and_called_and_one_that_went_is
     assert [entry["name"] for entry in await agent.list()] == ["new", "agent_submit"]
     assert not (await agent.call("new")).is_error
     assert await agent.call("echo", {"text": "x"}) == Answered("Unknown tool: echo", True)
+
+
+async def test_the_schema_of_a_tool_that_mirrors_arguments_in_headers_is_known_to_the_carrier() -> (
+    None
+):
+    mirrored = {"type": "object", "properties": {"r": {"type": "string", "x-mcp-header": "R"}}}
+    session = FakeSession([ECHO, tool("routed", mirrored)])
+    server = await create_agent_mcp_server(session)
+    lookup = server.get_tool_input_schema
+    assert lookup is not None
+    assert (lookup("routed"), lookup("echo"), lookup("nothing")) == (mirrored, None, None)
+    session.tools[:] = [ECHO]
+    await Agent(server).list()
+    assert lookup("routed") is None

@@ -6,8 +6,9 @@ its tools while it is being served.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Any
@@ -18,6 +19,7 @@ from agent_transport.session import JsonObject, RuntimeTool, RuntimeTools
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """Tool names as every revision of the protocol accepts them."""
 
+_HEADER_MARK = '"x-mcp-header"'
 _DEFAULT_DESCRIPTION = "Give the agent a prompt and wait for its response."
 
 
@@ -57,6 +59,8 @@ class Catalog:
     tools: tuple[RuntimeTool, ...]
     submission: SubmissionTool
     names: frozenset[str] = field(repr=False)
+    mirrored: Mapping[str, JsonObject] = field(repr=False)
+    """Schemas of the tools that have arguments repeated in headers, for proxies to route by."""
 
     def as_json(self) -> list[JsonObject]:
         """The list as clients see it."""
@@ -74,6 +78,10 @@ class CatalogReader:
         self._session = session
         self._submission = submission
         self._last: Catalog | None = None
+
+    def mirrored_schema(self, name: str) -> JsonObject | None:
+        """The schema of a tool whose arguments also stand in headers, as it was last read."""
+        return None if self._last is None else self._last.mirrored.get(name)
 
     async def read(self) -> Catalog:
         """The catalog as it is now.
@@ -100,7 +108,8 @@ def check_catalog(tools: Sequence[RuntimeTool], submission: SubmissionTool) -> C
     for tool, problem in _name_problems(tools, submission, seen):
         raise CatalogInvalid(_shown(tool.name), problem)
     _check_schemas(tools)
-    return Catalog(tuple(tools), submission, frozenset(seen))
+    mirrored = {tool.name: tool.parameters for tool in tools if _is_mirrored(tool)}
+    return Catalog(tuple(tools), submission, frozenset(seen), mirrored)
 
 
 def _name_problems(
@@ -124,6 +133,10 @@ def _check_schemas(tools: Sequence[RuntimeTool]) -> None:
         schema: Any = tool.parameters
         if not isinstance(schema, dict) or schema.get("type") != "object":  # pyright: ignore[reportUnknownMemberType]  # foreign
             raise CatalogInvalid(_shown(tool.name), "has a schema whose root is no object")
+
+
+def _is_mirrored(tool: RuntimeTool) -> bool:
+    return _HEADER_MARK in json.dumps(tool.parameters, default=str, skipkeys=True)
 
 
 def _are_the_same(tools: tuple[RuntimeTool, ...], last: tuple[RuntimeTool, ...]) -> bool:

@@ -76,6 +76,7 @@ class _AgentServer(Server[Any]):
             name,
             version=version,
             instructions=instructions,
+            get_tool_input_schema=tools.catalog.mirrored_schema,
             on_list_tools=cast("Any", tools.list),  # the kernel takes wire dicts as well
             on_call_tool=cast("Any", tools.call),
         )
