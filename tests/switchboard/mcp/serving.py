@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import random
 import secrets
+import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -167,13 +168,20 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def serving(directory: Path, **limits: Any) -> AsyncGenerator[Surface]:
-    """Serve a new ledger in `directory`. `limits` are fields of `SurfaceLimits`."""
+async def serving(
+    directory: Path, *, send_buffer_bytes: int | None = None, **limits: Any
+) -> AsyncGenerator[Surface]:
+    """Serve a new ledger in `directory`. `limits` are fields of `SurfaceLimits`.
+
+    `send_buffer_bytes` None: the system's, which hold more than a test likes to write.
+    """
     clock, notifier, waiting = FakeClock(), MemoryNotifier(), WaitingRoom()
     path = directory / "switchboard.db"
     store = SqliteStore(path, clock=clock, jitter=random.Random(14))
     await store.start()
     listening = bind("127.0.0.1", 0)
+    if send_buffer_bytes is not None:  # accepted sockets inherit it
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
     port: int = listening.getsockname()[1]
     rules = SurfaceLimits(
         host=listener_host("127.0.0.1", port, local_names=True),
