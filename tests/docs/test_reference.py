@@ -12,6 +12,11 @@ from tests.docs.code_blocks import GUIDE, PAGES, code_blocks
 from tests.docs.log_events import events_in, log_events
 from tests.specification import requirement
 
+_INSTALLS_OR_STARTS = re.compile(
+    r"\b(?:npx|uvx|pipx|(?:pip|brew|apt|apt-get|npm) install|switchboard channel|PATH=)"
+    r'|"command"|"stdio"'
+)
+
 
 def test_each_error_code_and_reason_stands_in_the_reference() -> None:
     page = (GUIDE / "errors.md").read_text("utf-8")
@@ -59,3 +64,21 @@ def test_every_wiring_block_in_the_documentation_is_http() -> None:
                 assert server["type"] == "http", page.name
                 assert "command" not in server, page.name
     assert seen
+
+
+@requirement("SPEC-0014/wiring/no-local-command")
+def test_no_page_tells_an_agents_owner_to_install_or_start_something() -> None:
+    """A URL and a credential are all that an agent needs."""
+    found = {
+        (page.name, match[0])
+        for page in PAGES
+        for match in _INSTALLS_OR_STARTS.finditer(page.read_text("utf-8"))
+    }
+    assert not found
+
+
+def test_what_would_install_or_start_something_is_recognised() -> None:
+    assert _INSTALLS_OR_STARTS.search("npx -y some-bridge")
+    assert _INSTALLS_OR_STARTS.search('export PATH="$HOME/bin:$PATH"')
+    assert _INSTALLS_OR_STARTS.search('{"command": "switchboard", "args": ["channel"]}')
+    assert not _INSTALLS_OR_STARTS.search("the path of the command")

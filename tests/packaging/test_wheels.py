@@ -83,7 +83,10 @@ def test_the_library_alone_brings_no_other_package(library: Installation) -> Non
     assert set(library.packages) == {LIBRARY}
 
 
-def test_the_library_alone_serves_its_admission_and_its_contracts(library: Installation) -> None:
-    modules = "admission, errors, lifecycle, session, testing, transport"
-    code = f"from agent_transport import {modules}; print(errors.__file__)"
+def test_the_library_alone_has_its_admission_its_sessions_and_its_fakes(
+    library: Installation,
+) -> None:
+    modules = "adapters.function, adapters.command, admission, lifecycle, local_session, testing"
+    imports = "; ".join(f"import agent_transport.{module}" for module in modules.split(", "))
+    code = f"{imports}; print(agent_transport.__file__)"
     assert library.python("-c", code).startswith(str(library.directory))

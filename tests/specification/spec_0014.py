@@ -111,10 +111,8 @@ SPEC_0014: tuple[Requirement, ...] = (
     # --- wiring
     _wiring.done("reveal-http-only", "A reveal prints HTTP wiring and nothing else"),
     _wiring.done("docs-http-only", "Every wiring block in the documentation is of type http"),
-    _wiring.deferred(
-        "no-local-command",
-        "No page tells an agent's owner to install or start something locally",
-        NOT_SHOWN,
+    _wiring.done(
+        "no-local-command", "No page tells an agent's owner to install or start something locally"
     ),
     _wiring.done(
         "no-agent-rest",
