@@ -80,7 +80,9 @@ async def _serve_held(
             async with listener:
                 held.announce(service.local_url)
                 _settle_memory()
-                _tell(Ready(service.url, service.local_url, directory.path, os.getpid()), on_ready)
+                ready = Ready(service.url, service.local_url, directory.path, os.getpid())
+                # Told once the loop turns again: by then a signal ends the service in order.
+                asyncio.get_running_loop().call_soon(_tell, ready, on_ready)
                 await _serve_until_ended(listener, given_up)
     _log.info("stopped")
     return 1 if given_up.is_set() else 0
