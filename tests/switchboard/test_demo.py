@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import re
 import signal
 import sys
+import termios
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,8 @@ from switchboard.demo.narrator import reason
 from switchboard.domain.credential import CREDENTIAL, LEASE_TOKEN, OPERATOR_TOKEN
 
 BOUND_S = 100.0
+CTRL_C = b"\x03"
+COLOUR = re.compile(rb"\x1b\[[0-9;]*(3|4|9|10)[0-9]m")
 STEPS = [
     "1/10 Start a scratch service",
     "2/10 Vend an endpoint",
@@ -85,9 +90,50 @@ async def telling(directory: Path, **environment: str) -> AsyncGenerator[Telling
         await process.communicate()
 
 
+@asynccontextmanager
+async def on_a_terminal(directory: Path, **environment: str) -> AsyncGenerator[tuple[int, Process]]:
+    """The demo in a terminal of its own, of which we hold the other side."""
+    ours, theirs = os.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "switchboard.demo"),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"TMPDIR": str(directory)} | environment,
+        preexec_fn=partial(_take_terminal, theirs),
+    )
+    os.close(theirs)
+    try:
+        async with asyncio.timeout(BOUND_S):
+            yield ours, process
+    finally:
+        os.close(ours)
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def _take_terminal(terminal: int) -> None:
+    """As a login does: without it Ctrl-C is a byte and no signal."""
+    os.setsid()
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+async def shown_until(terminal: int, text: bytes) -> bytes:
+    """What the terminal shows up to `text`."""
+    shown = b""
+    while text not in shown:
+        shown += await asyncio.to_thread(os.read, terminal, 4096)
+    return shown
+
+
+def files_in(directory: Path) -> list[Path]:
+    return list(directory.iterdir())
+
+
 def assert_nothing_is_left(told: Telling, directory: Path) -> None:
     assert told.data_directory().parent == directory
-    assert list(directory.iterdir()) == []
+    assert files_in(directory) == []
     with pytest.raises(ProcessLookupError):
         os.kill(told.service_pid(), 0)
     assert "No process and no file is left." in told.said
@@ -134,6 +180,21 @@ async def test_an_interrupted_demo_names_the_step_and_leaves_nothing(
     assert f"FAILED at {STEPS[6]}: interrupted" in told.said
     assert_no_secret_is_told(told.said)
     assert_nothing_is_left(told, tmp_path)
+
+
+async def test_on_a_terminal_there_is_a_bar_and_ctrl_c_ends_it_without_colour_if_so_asked(
+    tmp_path: Path,
+) -> None:
+    async with on_a_terminal(tmp_path, NO_COLOR="1", TERM="xterm") as (terminal, process):
+        shown = await shown_until(terminal, b"is open; it may call")
+        os.write(terminal, CTRL_C)
+        shown += await shown_until(terminal, b"No process and no file is left.")
+        assert await process.wait() == 1
+    assert re.search(rb"FAILED at \d+/10 [^\r\n]+: interrupted", shown)
+    assert b"\x1b[2K" in shown, "the bar is drawn in place"
+    assert COLOUR.search(shown) is None
+    assert b"Traceback" not in shown
+    assert files_in(tmp_path) == []
 
 
 async def test_a_demo_whose_service_dies_fails_at_once_at_the_step_it_had_come_to(

@@ -20,7 +20,7 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 async def main() -> int:
     """The exit code."""
-    _end_on_signals()
+    interrupted = _end_on_signals()
     # The client logs what the story shows anyway, such as the end of a revoked session.
     logging.getLogger().addHandler(logging.NullHandler())
     narrator = Narrator()
@@ -30,10 +30,10 @@ async def main() -> int:
         try:
             async with stack, asyncio.timeout(STORY_BOUND_S):
                 await _tell(story, narrator)
-        except asyncio.CancelledError:
-            narrator.broke_off("interrupted", story.left())
-        except Exception as error:
-            narrator.broke_off(reason(error), story.left())
+        except (asyncio.CancelledError, Exception) as error:
+            # A client that is cut short in mid-call may end with an error of its own.
+            why = "interrupted" if interrupted.is_set() else reason(error)
+            narrator.broke_off(why, story.left())
         else:
             narrator.ended()
             return 0
@@ -49,17 +49,20 @@ async def _tell(story: Story, narrator: Narrator) -> None:
         narrator.done()
 
 
-def _end_on_signals() -> None:
+def _end_on_signals() -> asyncio.Event:
     """The first signal ends the story; those after it must not cut the tidying short."""
     loop, story = asyncio.get_running_loop(), asyncio.current_task()
+    interrupted = asyncio.Event()
     assert story is not None
 
     def end() -> None:
-        if not story.cancelling():
+        if not interrupted.is_set():
+            interrupted.set()
             story.cancel()
 
     for number in _ENDINGS:
         loop.add_signal_handler(number, end)
+    return interrupted
 
 
 if __name__ == "__main__":
