@@ -14,6 +14,7 @@ from tests.docs.command_reference import command_reference
 from tests.docs.decisions import INDEX, decision_index
 from tests.docs.help_texts import SNAPSHOT, help_texts
 from tests.docs.layout import layout
+from tests.docs.library_command import library_command
 from tests.docs.settings_reference import settings_reference
 from tests.docs.state_picture import picture
 from tests.docs.tool_reference import Told, tool_reference
@@ -51,4 +52,5 @@ def generated(told: Told) -> Iterator[Generated]:
     yield Generated(GUIDE / "settings.md", "settings", settings_reference())
     yield Generated(GUIDE / "cli.md", "commands", command_reference())
     yield Generated(GUIDE / "tools.md", "tools", tool_reference(told))
+    yield Generated(GUIDE / "agent-transport.md", "agent-transport", library_command())
     yield Generated(SNAPSHOT, None, help_texts())

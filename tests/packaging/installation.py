@@ -23,6 +23,10 @@ class Installation:
         """Run its interpreter, which finds nothing of this checkout; what it printed."""
         return _output_of(str(self.directory / "bin" / "python"), "-I", *arguments)
 
+    def run(self, program: str, *arguments: str) -> str:
+        """Run one of its programs; what it printed."""
+        return _output_of(str(self.directory / "bin" / program), *arguments)
+
     @property
     def packages(self) -> dict[str, str]:
         """Name and version of all that is installed."""

@@ -58,10 +58,11 @@ def test_the_service_needs_nothing_that_is_not_locked(service: Installation) -> 
     assert theirs.items() <= locked().items()
 
 
-def test_the_installed_program_says_the_version_of_its_wheel(service: Installation) -> None:
-    code = "from switchboard.cli.main import main; main()"
-    assert service.python("-c", code, "version") == f"switchboard {switchboard.__version__}\n"
-    assert service.packages[SERVICE] == service.packages[LIBRARY] == switchboard.__version__
+def test_the_installed_programs_say_the_version_of_their_wheels(service: Installation) -> None:
+    version = switchboard.__version__
+    assert service.run("switchboard", "version") == f"switchboard {version}\n"
+    assert service.run("agent-transport", "--version") == f"agent-transport {version}\n"
+    assert service.packages[SERVICE] == service.packages[LIBRARY] == version
 
 
 async def test_the_readmes_first_run_works_with_the_installed_service(
