@@ -105,11 +105,11 @@ class _Announcing(uvicorn.Server):
         print(json.dumps({"port": sockets[0].getsockname()[1]}), flush=True)
 
 
-def main(name: str) -> None:
-    """Serve one peer on a free port until SIGTERM."""
+def serve_app(app: Any) -> None:
+    """Serve an application on a free port until SIGTERM."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
     config = uvicorn.Config(
-        APPS[name](),
+        app,
         loop="uvloop",
         http="httptools",
         access_log=False,
@@ -120,4 +120,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    serve_app(APPS[sys.argv[1]]())
