@@ -41,8 +41,8 @@ def writing_is_blocked(surface: Surface) -> Generator[None]:
 
 async def until_taken(surface: Surface) -> None:
     """Return when the writer has taken up everything that was submitted."""
-    items = surface.store._writer._items  # pyright: ignore[reportPrivateUsage]
-    await until(items.empty)
+    writer = surface.store._writer  # pyright: ignore[reportPrivateUsage]
+    await until(lambda: writer.waiting == 0)
 
 
 def batches(surface: Surface) -> int:
@@ -52,8 +52,8 @@ def batches(surface: Surface) -> int:
 
 async def until_queued(surface: Surface, changes: int) -> None:
     """Return when so many changes wait for the writer, which is busy."""
-    items = surface.store._writer._items  # pyright: ignore[reportPrivateUsage]
-    await until(lambda: items.qsize() == changes)
+    writer = surface.store._writer  # pyright: ignore[reportPrivateUsage]
+    await until(lambda: writer.waiting == changes)
 
 
 async def cut_off(surface: Surface, raw: bytes, method: str) -> None:

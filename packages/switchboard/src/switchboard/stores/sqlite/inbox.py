@@ -64,6 +64,10 @@ class Inbox:
     def __init__(self) -> None:
         self._items: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
 
+    def __len__(self) -> int:
+        """How much waits to be taken up."""
+        return self._items.qsize()
+
     async def submit(self, work: Callable[[Transaction], T], bound_s: float) -> T:
         """Have `work` done. A caller cancelled before it was taken up has caused nothing."""
         loop = asyncio.get_running_loop()

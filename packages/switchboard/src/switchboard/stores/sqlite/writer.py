@@ -66,6 +66,11 @@ class Writer:
         self._inbox.close()
         await asyncio.get_running_loop().run_in_executor(None, thread.join, STOP_BOUND_S)
 
+    @property
+    def waiting(self) -> int:
+        """How many changes wait to be taken up."""
+        return len(self._inbox)
+
     async def submit(self, work: Callable[[Transaction], T]) -> T:
         """Carry out `work` in a transaction and return its value once that is durable.
 
