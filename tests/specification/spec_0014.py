@@ -150,9 +150,7 @@ SPEC_0014: tuple[Requirement, ...] = (
         "Shutdown ends open streams and then returns",
     ),
     _concurrency.done("stream-ends-on-revocation", "Revocation ends the endpoint's streams"),
-    _concurrency.deferred(
-        "nothing-leaks", "No task or thread outlives the stream that needed it", NOT_SHOWN
-    ),
+    _concurrency.done("nothing-leaks", "No task or thread outlives the stream that needed it"),
     _concurrency.done("shared-state-safe", "Registry and fan-out stay right under parallel use"),
     _concurrency.adapted(
         "race-detection",
