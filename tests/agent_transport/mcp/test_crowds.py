@@ -78,3 +78,33 @@ async def test_a_cancelled_call_leaves_its_session_in_service() -> None:
         await client.notify("notifications/cancelled", {"requestId": "long", "reason": "enough"})
         assert (await call).json["error"]["code"] == -32800
         assert text(await client.call("echo", text="still here")) == "still here"
+
+
+async def test_an_answer_to_a_request_that_was_never_sent_is_accepted_and_means_nothing() -> None:
+    async with serving() as fixture:
+        client = await connected(fixture)
+        for body in (b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"jsonrpc":"2.0","error":{}}'):
+            told = await exchange(fixture.port, request_bytes("POST", body, client.headers()))
+            assert (told.status, told.body) == (202, b"")
+        client.session = "nobody"
+        lost = await exchange(fixture.port, request_bytes("POST", body, client.headers()))
+        assert lost.status == 404
+
+
+async def test_those_who_are_sent_away_together_are_not_called_back_together() -> None:
+    async with serving() as fixture:
+        client = await connected(fixture)
+        fixture.carrier.drain()
+        refused = [await client.post("ping") for _ in range(40)]
+        assert {answer.status for answer in refused} == {503}
+        assert len({answer.headers["retry-after"] for answer in refused}) > 1
+
+
+async def test_a_client_that_takes_json_alone_gets_its_answer_without_the_progress() -> None:
+    async with serving() as fixture:
+        client = await connected(fixture)
+        params = {"name": "progress", "arguments": {}, "_meta": {"progressToken": "t"}}
+        raw = client.raw("tools/call", params).replace(b", text/event-stream", b"")
+        answer = await exchange(fixture.port, raw)
+        assert answer.headers["content-type"] == "application/json"
+        assert text(answer) == "done"

@@ -101,7 +101,10 @@ async def test_an_unknown_tool_is_invalid_params_and_a_broken_one_tells_nothing(
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Type": ""}, 415),
         ({"Accept": "text/html"}, 406),
+        ({"Accept": "application/json;q=0, text/event-stream"}, 406),
         ({"Accept": "*/*"}, 200),
+        ({"Accept": "application/*;q=0.1"}, 200),
+        ({"Accept": "application/json", "accept": "text/event-stream"}, 200),
         ({"Content-Type": "application/json; charset=utf-8"}, 200),
     ],
 )

@@ -21,7 +21,12 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from agent_transport.framing import UnframedCycle, is_unsafe_framing, names_other_host
+from agent_transport.framing import (
+    TRANSFER_ENCODING_LENGTH,
+    UnframedCycle,
+    is_unsafe_framing,
+    names_other_host,
+)
 from agent_transport.socket_limits import SocketLimits
 
 _TIMER_SLACK_S = 0.001
@@ -30,6 +35,7 @@ _TIMER_SLACK_S = 0.001
 _DRAINING_STALL_S = 1.0
 """What a client that reads nothing is given once the listener stops."""
 _VERSIONS = ("1.1", "1.0")
+_SLASH = ord("/")
 
 
 class Phase(IntEnum):
@@ -193,7 +199,8 @@ class BoundedConnection(HttpToolsProtocol):
         self._head_bytes = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if is_unsafe_framing(name, value, self.parser):
+        # By length first: this runs for every header of every request.
+        if len(name) == TRANSFER_ENCODING_LENGTH and is_unsafe_framing(name, value, self.parser):
             raise _Ambiguous
         # The parser leaves whitespace after a value; RFC 9110 §5.5 excludes it.
         super().on_header(name, value.rstrip(b" \t"))
@@ -205,7 +212,9 @@ class BoundedConnection(HttpToolsProtocol):
             raise _TooMany
         assert self.parser is not None
         version = self.parser.get_http_version()
-        if version not in _VERSIONS or names_other_host(self.url, self.headers):
+        if version not in _VERSIONS or (
+            self.url[0] != _SLASH and names_other_host(self.url, self.headers)
+        ):
             raise _Ambiguous
         super().on_headers_complete()
         if version == "1.0":

@@ -13,7 +13,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 _TRANSFER_ENCODING = b"transfer-encoding"
-_TRANSFER_ENCODING_LENGTH = len(_TRANSFER_ENCODING)
+TRANSFER_ENCODING_LENGTH = len(_TRANSFER_ENCODING)
 
 
 def is_unsafe_framing(name: bytes, value: bytes, parser: Any) -> bool:
@@ -22,18 +22,17 @@ def is_unsafe_framing(name: bytes, value: bytes, parser: Any) -> bool:
     In HTTP/1.0 there is no such header: an old proxy forwards it and takes the body for the next
     request (RFC 9112 §6.1). A coding under `chunked` is one that nobody here would undo.
     """
-    # By length first: this runs for every header of every request.
-    if len(name) != _TRANSFER_ENCODING_LENGTH or name.lower() != _TRANSFER_ENCODING:
+    if name.lower() != _TRANSFER_ENCODING:
         return False
     return parser.get_http_version() != "1.1" or value.strip(b" \t").lower() != b"chunked"
 
 
 def names_other_host(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether an absolute target and the Host header differ (RFC 9112 §3.2.2).
+    """Whether a target that is no path names another host than the Host header (RFC 9112 §3.2.2).
 
     Admission judges the Host header, so a target that overrules it would go unjudged.
     """
-    if target[:1] in (b"/", b"*"):
+    if target == b"*":
         return False
     url = httptools.parse_url(target)
     host = b"[%s]" % url.host if b":" in url.host else url.host

@@ -33,7 +33,8 @@ _NOT_ACCEPTABLE = Fault(406, INVALID_REQUEST, "Not acceptable: accept text/event
 class AdmittedRequest(Generic[C]):
     """Who asks, what, and where the answer goes. `headers` go on every answer.
 
-    `lines` has lower-case names and, for a repeated header, the last value.
+    `lines` has lower-case names and, for a repeated header, the last value; Accept is a list, so
+    all of its values count.
     """
 
     __slots__ = ("caller", "headers", "is_modern", "lines", "receive", "scope", "send")
@@ -46,7 +47,10 @@ class AdmittedRequest(Generic[C]):
         self.send = send
         self.caller = caller
         self.headers = headers
-        self.lines: dict[bytes, bytes] = dict(scope["headers"])
+        raw = scope["headers"]
+        self.lines: dict[bytes, bytes] = dict(raw)
+        if len(self.lines) != len(raw) and b"accept" in self.lines:
+            self.lines[b"accept"] = b",".join(value for name, value in raw if name == b"accept")
         self.is_modern = is_modern(self.lines)
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 import orjson
@@ -98,16 +100,19 @@ def unsupported_version(requested: str, request_id: int | str | None) -> Fault:
     )
 
 
+@lru_cache(maxsize=256)
 def accepts(header: bytes | None, kind: bytes) -> bool:
     """Whether an Accept header admits `kind`, such as `application/json`; absent admits all."""
     if header is None:
         return True
-    group = kind.split(b"/", 1)[0] + b"/*"
-    for part in header.lower().split(b","):
-        media = part.split(b";", 1)[0].strip()
-        if media in (kind, b"*/*", group):
-            return True
-    return False
+    ranges = {kind, kind.split(b"/", 1)[0] + b"/*", b"*/*"}
+    return any(_admits(part, ranges) for part in header.lower().split(b","))
+
+
+def _admits(part: bytes, ranges: set[bytes]) -> bool:
+    media, *parameters = (piece.strip() for piece in part.split(b";"))
+    refused = any(re.fullmatch(rb"q=0(\.0*)?", parameter) for parameter in parameters)
+    return media in ranges and not refused
 
 
 async def respond(send: Send, status: int, body: bytes, headers: Headers) -> None:
