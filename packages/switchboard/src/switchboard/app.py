@@ -110,6 +110,9 @@ class Service:
             endpoint_rate=Rate(settings.rate_endpoint_per_second, settings.rate_endpoint_burst),
             address_rate=rules.address_rate,
             max_json_bytes=settings.max_json_bytes,
+            sessions_per_endpoint=settings.sessions_per_endpoint,
+            streams_per_endpoint=settings.streams_per_endpoint,
+            calls_per_endpoint=settings.calls_per_endpoint,
             channel_clients=settings.channel_clients,
             version=__version__,
         )

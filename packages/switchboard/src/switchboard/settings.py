@@ -45,6 +45,9 @@ class Settings:
     rate_address_burst: int
     max_json_bytes: int
     """Upper bound of one payload or result."""
+    sessions_per_endpoint: int
+    streams_per_endpoint: int
+    calls_per_endpoint: int
     max_connections: int
     channel_clients: tuple[str, ...]
     """Beginnings of client names that can be rung on a session stream only."""
@@ -106,6 +109,9 @@ def load_settings(
         rate_address_per_second=cast(float, values["rate_address_per_second"]),
         rate_address_burst=cast(int, values["rate_address_burst"]),
         max_json_bytes=cast(int, values["max_json_bytes"]),
+        sessions_per_endpoint=cast(int, values["sessions_per_endpoint"]),
+        streams_per_endpoint=cast(int, values["streams_per_endpoint"]),
+        calls_per_endpoint=cast(int, values["calls_per_endpoint"]),
         max_connections=cast(int, values["max_connections"]),
         channel_clients=cast("tuple[str, ...]", values["channel_clients"]),
         log_level=cast(str, values["log_level"]),

@@ -49,6 +49,9 @@ class SurfaceLimits:
     endpoint_rate: Rate = ENDPOINT_RATE
     address_rate: Rate = ADDRESS_RATE
     max_json_bytes: int = 65_536
+    sessions_per_endpoint: int = 256
+    streams_per_endpoint: int = 32
+    calls_per_endpoint: int = 64
     channel_clients: tuple[str, ...] = ("claude-code",)
     version: str = "0"
 

@@ -73,13 +73,14 @@ class AgentSurface:
             clock,
             streaming=self._listening_sessions,
             on_ended=lambda caller, ended: self._carrier.end_session(caller.endpoint_id, ended),
+            keep=limits.sessions_per_endpoint,
         )
         self.bells = Doorbells(store, waiting, clock, spoke_at=self.sessions.spoke_at)
         self._listening = Listening(
             self.bells,
             streams_of=self.bells.streams_of,
             opened=self.sessions.note_spoke,
-            most=CarrierLimits().streams_per_key,
+            most=limits.streams_per_endpoint,
         )
         self._carrier: McpHttpCarrier[Caller] = McpHttpCarrier(
             self._server(),
@@ -87,6 +88,10 @@ class AgentSurface:
             key=lambda caller: caller.endpoint_id,
             part=lambda caller: caller.credential_id,
             observer=self.bells,
+            limits=CarrierLimits(
+                streams_per_key=limits.streams_per_endpoint,
+                calls_per_key=limits.calls_per_endpoint,
+            ),
             refuse_modern=self._refuses_modern,
         )
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import mcp_types as types
 import orjson
+from mcp.shared.exceptions import MCPError
 
 from agent_transport.mcp import SessionRecord
 from switchboard.clock import Clock
 from switchboard.domain.endpoint import Caller, EndpointId
 from switchboard.errors import StoreError
 from switchboard.records import Session
+from switchboard.service.validation import json_text
 from switchboard.store import Endpoints
 
 SESSIONS_PER_ENDPOINT = 256
+MAX_CLIENT_BYTES = 16_384
+"""What a client may have kept of itself; 256 sessions of 1 MiB each would fill the disk."""
 REMEMBER_SPOKEN_MS = 600_000
 STREAMS_USED_EVERY_MS = 300_000
 """An open stream is use; so often that is written down."""
@@ -34,11 +39,13 @@ class StoredSessions:
         *,
         streaming: Callable[[EndpointId | None], Iterable[str]] = lambda endpoint_id: (),
         on_ended: Callable[[Caller, str], None] = lambda caller, session_id: None,
+        keep: int = SESSIONS_PER_ENDPOINT,
     ) -> None:
         self._store = store
         self._clock = clock
         self._streaming = streaming
         self._on_ended = on_ended
+        self._keep = keep
         self._used: dict[str, int] = {}
         self._spoke: dict[str, int] = {}
         self._streams_used_ms = clock.now_ms()
@@ -50,8 +57,8 @@ class StoredSessions:
             id=record.id,
             endpoint_id=caller.endpoint_id,
             protocol_version=record.protocol_version,
-            client_info_json=_text(record.client_info),
-            client_capabilities_json=_text(record.client_capabilities),
+            client_info_json=_text("clientInfo", record.client_info),
+            client_capabilities_json=_text("capabilities", record.client_capabilities),
             created_at_ms=now_ms,
             last_used_at_ms=now_ms,
         )
@@ -59,7 +66,7 @@ class StoredSessions:
         listening = tuple(self._streaming(caller.endpoint_id))
         if listening:  # one that only listens must not look like the longest idle one
             await self._store.touch_sessions([(session_id, now_ms) for session_id in listening])
-        for ended in await self._store.open_session(session, SESSIONS_PER_ENDPOINT):
+        for ended in await self._store.open_session(session, self._keep):
             self._on_ended(caller, ended)
 
     async def find(self, caller: Caller, session_id: str) -> SessionRecord | None:
@@ -105,5 +112,9 @@ class StoredSessions:
                 self._used = batch | self._used
 
 
-def _text(value: dict[str, Any]) -> str:
-    return orjson.dumps(value).decode()
+def _text(name: str, value: dict[str, Any]) -> str:
+    text = json_text(value, MAX_CLIENT_BYTES)
+    if text is None:
+        told = f"{name}: at most {MAX_CLIENT_BYTES} bytes of JSON, flat and without NUL"
+        raise MCPError(types.INVALID_PARAMS, told)
+    return text
