@@ -78,16 +78,6 @@ async def test_an_unknown_name_is_not_echoed_at_any_length() -> None:
     assert answered == Answered("Unknown tool: " + "x" * 128, True)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-async def test_arguments_that_are_not_json_are_a_visible_error_and_reach_nobody(
-    value: float,
-) -> None:
-    session = FakeSession()
-    answered = await (await Agent.of(session)).call("echo", {"text": [value]})
-    assert answered == Answered("The arguments are not JSON", True)
-    assert session.invoked == []
-
-
 @requirement("agent-transport/call/busy")
 @pytest.mark.parametrize(
     ("name", "arguments"), [("echo", {"text": "x"}), ("agent_submit", {"prompt": "x"})]

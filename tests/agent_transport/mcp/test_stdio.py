@@ -130,6 +130,24 @@ async def test_an_answer_that_is_no_json_is_an_error_and_ends_nothing() -> None:
         assert "result" in await peer.answer(3)
 
 
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("tool", ["echo", "agent_submit"])
+async def test_arguments_that_are_not_json_are_a_visible_error_and_reach_nobody(
+    value: str, tool: str
+) -> None:
+    session = FakeSession()
+    async with stdio(session) as peer:
+        await peer.open_session()
+        params = f'{{"name":"{tool}","arguments":{{"text":[{value}]}}}}'
+        peer.send(f'{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}'.encode())
+        answered = (await peer.answer(2))["result"]
+    assert (answered["content"][0]["text"], answered["isError"]) == (
+        "The arguments are not JSON",
+        True,
+    )
+    assert (session.invoked, session.turns) == ([], [])
+
+
 async def test_a_large_answer_comes_whole_though_the_pipe_is_small() -> None:
     session, text = FakeSession(), "ü" * 2_000_000
     async with stdio(session) as peer:

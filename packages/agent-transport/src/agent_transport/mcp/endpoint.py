@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 from mcp.server import Server
 
 from agent_transport.admission import (
     MAX_BODY_BYTES,
     SECURITY_HEADERS,
-    BodyFault,
     Reason,
     Refusal,
-    body_refusal,
-    read_body,
     send_refusal,
 )
-from agent_transport.admission.asgi import Message, Receive, Scope, Send
+from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.mcp.http import McpHttpCarrier
 from agent_transport.mcp.limits import CarrierLimits
 
@@ -29,7 +25,6 @@ MAX_IN_FLIGHT = 16
 
 _NO_METHOD = Refusal(405, Reason.METHOD, ((b"allow", b"POST"),))
 _BUSY = Refusal(503, Reason.BUSY)
-_NOT_JSON = Refusal(400, Reason.BODY_MALFORMED)
 
 
 class StatelessEndpoint:
@@ -38,7 +33,7 @@ class StatelessEndpoint:
     def __init__(self, server: Server[Any]) -> None:
         limits = CarrierLimits(body_bytes=MAX_BODY_BYTES, calls_per_key=MAX_IN_FLIGHT)
         self._carrier: McpHttpCarrier[None] = McpHttpCarrier(
-            server, sessions=None, key=_one_for_all, limits=limits
+            server, sessions=None, key=_one_for_all, limits=limits, bare_refusals=True
         )
         self._in_flight = 0
 
@@ -51,24 +46,16 @@ class StatelessEndpoint:
             return await send_refusal(send, _BUSY)
         self._in_flight += 1
         try:
-            return await self._serve(scope, receive, send)
+            # The time that a body may take is bounded by the listener, which has to have a bound.
+            return await self._carrier.serve(
+                scope, receive, send, caller=None, headers=SECURITY_HEADERS
+            )
         finally:
             self._in_flight -= 1
 
     async def drain(self) -> None:
         """Tell all calls that they are over, and take no new ones."""
         self._carrier.drain()
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # The time that a body may take is bounded by the listener, which has to have a bound.
-        body = await read_body(scope, receive, MAX_BODY_BYTES, None)
-        if isinstance(body, BodyFault):
-            refusal = body_refusal(body)
-            return None if refusal is None else await send_refusal(send, refusal)
-        if not _is_json(body):
-            return await send_refusal(send, _NOT_JSON)
-        again = _given_again(body, receive)
-        return await self._carrier.serve(scope, again, send, caller=None, headers=SECURITY_HEADERS)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -83,25 +70,3 @@ class StatelessEndpoint:
 
 def _one_for_all(_: None) -> None:
     return None
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-def _given_again(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the whole body first, then whatever the server has to say."""
-    is_given = False
-
-    async def receive_again() -> Message:
-        nonlocal is_given
-        if is_given:
-            return await receive()
-        is_given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive_again

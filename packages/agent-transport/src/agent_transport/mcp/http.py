@@ -16,11 +16,12 @@ from typing import Any, Generic, TypeVar
 
 from mcp.server import Server
 from mcp.server.runner import ServerRunner
-from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 from agent_transport.admission.asgi import Receive, Scope, Send
 from agent_transport.admission.body_limit import BodyFault, body_refusal, read_body
+from agent_transport.admission.decision import Reason, Refusal
 from agent_transport.mcp.call import Call, CallEnded, EndReason
 from agent_transport.mcp.calls import CREDENTIAL_GONE, RunningCalls
 from agent_transport.mcp.exchange import Exchange
@@ -66,7 +67,8 @@ class McpHttpCarrier(Generic[C]):
     `key` groups what ends together: `end(key, …)` closes the streams and calls of one key.
     `part` names what may end by itself within a key, such as one credential of several.
     `refuse_modern(caller, client_name)` True sends a client of the 2026-07-28 era back to a
-    session; None serves both eras to everybody.
+    session; None serves both eras to everybody. `bare_refusals` True answers what is no JSON with
+    an empty 400, as a gate in front would, and not with a protocol error.
     """
 
     def __init__(
@@ -79,9 +81,11 @@ class McpHttpCarrier(Generic[C]):
         observer: CarrierObserver | None = None,
         limits: CarrierLimits | None = None,
         refuse_modern: Callable[[C, str | None], bool] | None = None,
+        bare_refusals: bool = False,
     ) -> None:
         self._server = server
         self._refuse_modern = refuse_modern
+        self._bare_refusals = bare_refusals
         self._sessions = sessions
         self._key = key
         self._limits = limits or CarrierLimits()
@@ -155,7 +159,10 @@ class McpHttpCarrier(Generic[C]):
         if request.is_modern and not isinstance(inbound, Fault):
             inbound = self._era_fault(request, inbound) or inbound
         if isinstance(inbound, Fault):
-            await request.fault(inbound)
+            if self._bare_refusals and inbound.code == PARSE_ERROR:
+                await request.refuse(Refusal(400, Reason.BODY_MALFORMED))
+            else:
+                await request.fault(inbound)
             return
         if self._draining:
             await request.unavailable()

@@ -75,7 +75,7 @@ class LineReader:
             self._waiter = self._loop.create_future()
             await self._waiter
         line = self._lines.popleft()
-        self._kept_bytes -= len(line)
+        self._kept_bytes -= len(line) + 1
         if self._kept_bytes < _READ_AHEAD_BYTES:
             self.open()
         return line
@@ -117,7 +117,7 @@ class LineReader:
     def _keep(self, end: int) -> None:
         if not self._is_skipping:
             self._lines.append(bytes(self._buffer[:end]))
-            self._kept_bytes += end
+            self._kept_bytes += end + 1  # of empty lines too, there must be an end
 
     def _pause(self) -> None:
         if self._is_watching and self._can_wait:

@@ -115,10 +115,17 @@ class _AgentTools:
     async def call(self, ctx: Any, params: types.CallToolRequestParams) -> JsonObject:
         """Answers tools/call."""
         request: Any = ctx.request  # a Call over HTTP, None on stdio
-        signal = request.ended if isinstance(request, Call) else EndSignal()
+        arguments = params.arguments or {}
+        if isinstance(request, Call):
+            signal = request.ended
+        else:
+            # Over HTTP they were parsed strictly; other carriers' parsers let NaN through.
+            if not _is_json(arguments):
+                return _text("The arguments are not JSON", is_error=True)
+            signal = EndSignal()
         try:
             with WhileWanted(signal):
-                return await self._answer(params.name, params.arguments or {}, signal)
+                return await self._answer(params.name, arguments, signal)
         except _SOFT as error:
             return _text(str(error), is_error=True)
         except Exception as error:
@@ -130,8 +137,6 @@ class _AgentTools:
             return await self._submit(arguments, signal)
         if name not in catalog.names:
             return _text(f"Unknown tool: {name[:128]}", is_error=True)
-        if not _is_json(arguments):
-            return _text("The arguments are not JSON", is_error=True)
         envelope = await self._session.invoke_runtime_tool(name, arguments, cancel=signal)
         return _text(_encode_json(envelope.as_json()), is_error=not envelope.success)
 
@@ -161,7 +166,6 @@ def _text(text: str, *, is_error: bool) -> JsonObject:
 
 
 def _is_json(arguments: JsonObject) -> bool:
-    """Some parsers let NaN and Infinity through, which are not JSON."""
     try:
         _encode_json(arguments)
     except (TypeError, ValueError, RecursionError):
