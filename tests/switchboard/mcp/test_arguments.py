@@ -147,7 +147,7 @@ async def test_missing_null_and_unknown_arguments_are_told(surface: Surface, ver
             answer = await agent.call(verb, **rest, **given)
             assert tool_error(answer)["code"] == "invalid_argument"
             assert f": {name}. " in answer.json["result"]["content"][0]["text"]
-    for name in ("colour", "x" * 65, "_meta", ""):
+    for name in ("colour", "x" * 65, "_meta", "", NUL):
         answer = await agent.call(verb, **{name: 1})
         assert tool_error(answer)["code"] == "invalid_argument"
 
@@ -160,6 +160,35 @@ async def test_what_is_kept_can_be_told_again_however_deep_and_large(surface: Su
         await agent.done("complete", id=todo_id, result=value)
         shown = await agent.done("get_todo", id=todo_id)
         assert (shown["payload"], shown["result"]) == (value, value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("clientInfo", {"name": NUL, "version": "1"}),
+        ("clientInfo", {"name": "x", "version": "1", "more": nested(300)}),
+        ("clientInfo", {"name": "x" * 16_400, "version": "1"}),
+        ("capabilities", {"experimental": {"x": {NUL: 1}}}),
+        ("capabilities", {"experimental": {"x": {"y": nested(300)}}}),
+        ("capabilities", []),
+        ("protocolVersion", 7),
+        ("protocolVersion", None),
+    ],
+)
+async def test_a_handshake_that_cannot_be_kept_is_told_and_opens_no_session(
+    surface: Surface, field: str, value: object
+) -> None:
+    agent = await surface.vend()
+    params: dict[str, object] = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    }
+    answer = await agent.post("initialize", params | {field: value})
+    assert answer.json["error"]["code"] == -32602
+    assert "mcp-session-id" not in answer.headers
+    await agent.initialize()
+    assert (await agent.post("ping")).status == 200
 
 
 @pytest.mark.parametrize(

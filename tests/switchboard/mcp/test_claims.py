@@ -10,15 +10,18 @@ import pytest
 
 from switchboard.domain.endpoint import Verb
 from switchboard.domain.todo import State
-from tests.switchboard.mcp.agent import Agent
+from switchboard.errors import StoreUnavailable
+from tests.switchboard.mcp.agent import Agent, tool_error
 from tests.switchboard.mcp.moments import (
     cut_off,
     reached,
+    until_queued,
     until_taken,
     until_waiting,
     writing_is_blocked,
 )
 from tests.switchboard.mcp.serving import Surface
+from tests.switchboard.mcp.test_listening import modern_bytes
 
 EVERY = tuple(Verb)
 AT_ONCE_S = 1.0
@@ -89,6 +92,34 @@ async def test_a_claim_that_was_cancelled_is_passed_over_for_the_next(surface: S
     assert "error" in (await first).json
 
 
+async def test_a_wake_that_the_ledger_failed_is_passed_on(
+    surface: Surface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, peer = await surface.agent(), await surface.agent()
+    waiting = await waits(surface, agent)
+
+    async def fails(*_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    async with peer.stream() as stream:
+        monkeypatch.setattr(surface.store, "claim_next_ready", fails)
+        todo_id = await surface.add()
+        assert tool_error(await waiting)["code"] == "unavailable"
+        assert (await stream.next_message())["params"]["meta"]["todo_id"] == todo_id
+
+
+async def test_a_claim_of_the_2026_era_that_is_cut_stops_waiting(surface: Surface) -> None:
+    agent = await surface.vend()
+    _, writer = await asyncio.open_connection("127.0.0.1", surface.port)
+    params = {"name": "claim", "arguments": {"wait_seconds": 25}}
+    writer.write(modern_bytes(agent, "tools/call", params))
+    await until_waiting(surface)
+    writer.close()
+    await until_waiting(surface, 0)
+    todo_id = await surface.add()
+    assert (await surface.todo(todo_id)).state is State.PENDING
+
+
 # A caller that is gone before its answer
 
 
@@ -106,26 +137,27 @@ async def test_a_claim_cancelled_while_the_writer_has_it_is_taken_back(surface: 
     assert (again["id"], again["attempt"], again["prior_attempts"]) == (todo_id, 1, [])
 
 
-async def test_a_claim_that_a_revocation_overtakes_is_401_and_holds_nothing(
+async def test_a_call_past_its_authentication_cannot_write_once_its_endpoint_is_revoked(
     surface: Surface,
 ) -> None:
     agent = await surface.agent()
-    todo_id = await surface.add()
-    claiming = reached(surface, "claim_if_ready")
+    todo_id, held = await surface.add(), await surface.add()
+    await agent.done("claim", id=held)
     with writing_is_blocked(surface):
-        call = asyncio.create_task(agent.call("claim", id=todo_id))
-        await claiming.wait()
         revoking = asyncio.create_task(surface.revoke(agent))
+        await reached(surface, "revoke_endpoint_if_active").wait()
         await until_taken(surface)
+        calls = [
+            asyncio.create_task(agent.call("claim", id=todo_id)),
+            asyncio.create_task(agent.call("complete", id=held)),
+        ]
+        await until_queued(surface, len(calls))
     await revoking
-    assert (await call).status == 401
-    await until_pending(surface, todo_id)
-
-
-async def until_pending(surface: Surface, todo_id: str) -> None:
-    async with asyncio.timeout(5):
-        while (await surface.todo(todo_id)).state is not State.PENDING:  # noqa: ASYNC110 - a row
-            await asyncio.sleep(0.005)
+    for call in calls:
+        answer = await call
+        assert answer.status == 401 or tool_error(answer)["code"] == "forbidden"
+    for one in (todo_id, held):
+        assert (await surface.todo(one)).state is State.PENDING
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,12 @@ def modern_bytes(
         "method": method,
         "params": params | {"_meta": meta},
     }
-    headers = agent.headers(Mcp_Session_Id="", MCP_Protocol_Version=VERSION, Mcp_Method=method)
+    headers = agent.headers(
+        Mcp_Session_Id="",
+        MCP_Protocol_Version=VERSION,
+        Mcp_Method=method,
+        Mcp_Name=params.get("name", ""),
+    )
     return request_bytes("POST", json.dumps(body).encode(), headers, agent.path)
 
 

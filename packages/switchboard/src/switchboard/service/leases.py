@@ -11,7 +11,7 @@ from switchboard.clock import Clock
 from switchboard.domain.credential import RandomBytes, hash_secret, mint_lease_token
 from switchboard.domain.endpoint import Caller
 from switchboard.domain.refusal import Refusal
-from switchboard.domain.todo import State, TodoId
+from switchboard.domain.todo import State, Todo, TodoId
 from switchboard.notifier import Notifier, TodoReady, TodoReleased
 from switchboard.records import Changed, Claimed, NothingReady
 from switchboard.service.waiting import Waiter, WaitingRoom
@@ -93,9 +93,12 @@ class Leases:
         while True:
             waiter.wake.clear()
             woken_by, waiter.woken_by = waiter.woken_by, None
-            answer = await self._try(attempt)
-            if isinstance(answer, Lease) and woken_by and woken_by.id != answer.claimed.todo.id:
-                self._notifier.publish(TodoReady(woken_by))  # a better one came first
+            answer = None
+            try:
+                answer = await self._try(attempt)
+            finally:
+                if woken_by is not None and _is_left(woken_by, answer):
+                    self._notifier.publish(TodoReady(woken_by))
             if not isinstance(answer, NothingReady) or ending.is_set():
                 return answer
             left_s = deadline - loop.time()
@@ -196,6 +199,16 @@ class _Attempt:
         todo = await self._store.undo_claim(self._caller, answer.todo.id, self._token_hash)
         if todo is not None and todo.state is State.PENDING:
             self._notifier.publish(TodoReady(todo))
+
+
+def _is_left(todo: Todo, answer: Lease | NothingReady | Refusal | None) -> bool:
+    """Whether the todo that woke a claim is still there for somebody else.
+
+    A better one came first, the ledger failed, or the caller left or ended in the middle of it.
+    """
+    if isinstance(answer, Lease):
+        return answer.claimed.todo.id != todo.id
+    return not isinstance(answer, NothingReady)
 
 
 async def _first_of(wake: asyncio.Event, ending: Ending, timeout_s: float) -> None:
