@@ -19,6 +19,7 @@ MAX_PAGE_BYTES = 63 * 1024
 """A list with its frame stays under 64 KiB: clients cut longer results in the middle."""
 PRIOR_SHOWN = 5
 
+_STATES = {state: state.value for state in State}
 _RETRYABLE = (Code.UNAVAILABLE, Code.RATE_LIMITED)
 _ADVICE = {
     Code.FORBIDDEN: "This is outside what the endpoint was granted; do not try it again.",
@@ -37,29 +38,34 @@ def row(todo: Todo, caller: Caller, *, claimable: bool = False) -> Answer:
         "id": todo.id,
         "queue": todo.queue,
         "title": todo.title,
-        "state": todo.state.value,
+        "state": _STATES[todo.state],
         "attempt": todo.attempt,
-        "kind": todo.kind,
-        "source": todo.source,
-        "priority": todo.priority,
-        "created_at": rfc3339(todo.created_at_ms),
-        "available_at": _pending_time(todo),
-        "lease_expires_at": _time(todo.lease_expires_at_ms),
-        "payload_bytes": todo.payload_bytes,
-        "yours": todo.state is State.CLAIMED and todo.holder_id == caller.endpoint_id,
-        "claimable": claimable,
     }
-    return _known(shown)
+    if todo.kind is not None:
+        shown["kind"] = todo.kind
+    if todo.source is not None:
+        shown["source"] = todo.source
+    shown["priority"] = todo.priority
+    shown["created_at"] = rfc3339(todo.created_at_ms)
+    if todo.state is State.PENDING:
+        shown["available_at"] = rfc3339(todo.available_at_ms)
+    if todo.lease_expires_at_ms is not None:
+        shown["lease_expires_at"] = rfc3339(todo.lease_expires_at_ms)
+    shown["payload_bytes"] = todo.payload_bytes
+    shown["yours"] = todo.state is State.CLAIMED and todo.holder_id == caller.endpoint_id
+    shown["claimable"] = claimable
+    return shown
 
 
 def page(rows: list[Answer], *, more: bool) -> Answer:
     """Rows of a list; a page that would be cut off by clients is made shorter instead."""
     fitting = rows
-    while len(fitting) > 1 and len(orjson.dumps(fitting)) > MAX_PAGE_BYTES:
+    while len(text := orjson.dumps(fitting)) > MAX_PAGE_BYTES and len(fitting) > 1:
         fitting = fitting[: len(fitting) * 3 // 4]
+    shown: Answer = {"todos": orjson.Fragment(text)}
     if more or len(fitting) < len(rows):
-        return {"todos": fitting, "next_cursor": fitting[-1]["id"]}
-    return {"todos": fitting}
+        shown["next_cursor"] = fitting[-1]["id"]
+    return shown
 
 
 def claim_answer(lease: Lease, caller: Caller) -> Answer:
@@ -96,13 +102,20 @@ def history_answer(shown: Answer, history: TodoHistory) -> Answer:
 
 
 def success(structured: Answer) -> Answer:
-    """A result with its JSON as text beside it."""
-    text = orjson.dumps(structured).decode()
+    """A result with its JSON as text beside it, written once for both."""
+    text = orjson.dumps(structured)
     return {
-        "content": [{"type": "text", "text": text}],
-        "structuredContent": structured,
+        "content": [{"type": "text", "text": text.decode()}],
+        "structuredContent": orjson.Fragment(text),
         "resultType": "complete",
     }
+
+
+def spelled_out(answer: Answer) -> Answer:
+    """The answer with its JSON as values, for whoever has to look into it."""
+    if "structuredContent" not in answer:
+        return answer
+    return answer | {"structuredContent": orjson.loads(answer["content"][0]["text"])}
 
 
 def failure(refusal: Refusal) -> Answer:
@@ -152,10 +165,6 @@ def _known(fields: Answer) -> Answer:
 
 def _json(text: str | None) -> Any:
     return None if text is None else orjson.loads(text)
-
-
-def _pending_time(todo: Todo) -> str | None:
-    return rfc3339(todo.available_at_ms) if todo.state is State.PENDING else None
 
 
 def _time(at_ms: int | None) -> str | None:

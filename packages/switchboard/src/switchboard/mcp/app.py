@@ -21,13 +21,15 @@ from agent_transport.admission import (
     send_refusal,
 )
 from agent_transport.admission.asgi import Receive, Scope, Send
-from agent_transport.mcp import CarrierLimits, EndReason, McpHttpCarrier
+from agent_transport.mcp import Call, CarrierLimits, EndReason, McpHttpCarrier
 from switchboard.clock import Clock
 from switchboard.domain.endpoint import Caller, EndpointId, Protocol, Verb
 from switchboard.mcp.admission import AgentAdmission, SurfaceLimits
+from switchboard.mcp.answers import Answer, spelled_out
 from switchboard.mcp.catalog import instructions, tools
 from switchboard.mcp.doorbells import Doorbells
 from switchboard.mcp.listening import Listening
+from switchboard.mcp.plain_calls import in_modern_era, in_session_era, plain_call
 from switchboard.mcp.sessions import StoredSessions
 from switchboard.mcp.tools import Tools
 from switchboard.notifier import CredentialEnded, EndpointEnded, EndWhy, Notifier, Signal
@@ -42,6 +44,7 @@ __all__ = ["AgentSurface", "SurfaceLimits"]
 
 _UNSHARED = CacheHint(0, "private")
 """What an endpoint is shown depends on its grants, and these can change at any time."""
+_VERBS = {verb.value: verb for verb in Verb}
 _ENDS = {EndWhy.REVOKED: EndReason.REVOKED, EndWhy.EXPIRED: EndReason.EXPIRED}
 
 
@@ -149,17 +152,25 @@ class AgentSurface:
             granted: tuple[Verb, ...] = ctx.request.caller.verbs
             return {"tools": tools(granted), "resultType": "complete"}
 
+        async def call(name: str, arguments: dict[str, Any], request: Call[Caller]) -> Answer:
+            verb = _VERBS.get(name)
+            if verb is None:
+                raise MCPError(types.INVALID_PARAMS, "Unknown tool")
+            return await self._tools.call(verb, arguments, request)
+
         async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
-            try:
-                verb = Verb(params.name)
-            except ValueError:
-                raise MCPError(types.INVALID_PARAMS, "Unknown tool") from None
-            return await self._tools.call(verb, params.arguments or {}, ctx.request)
+            return spelled_out(await call(params.name, params.arguments or {}, ctx.request))
 
         async def listen(ctx: Any, params: Any) -> Any:
             return await self._listening.serve(ctx, params)
 
         async def announce(ctx: Any, call_next: Any) -> Any:
+            plain = plain_call(ctx.method, ctx.params)
+            if plain is not None:
+                answer = await call(*plain, ctx.request)
+                if ctx.request.modern:
+                    return in_modern_era(answer, server_info)
+                return in_session_era(answer)
             result = await call_next(ctx)
             if ctx.method == "initialize":
                 result["capabilities"]["experimental"] = {"claude/channel": {}}
@@ -178,5 +189,6 @@ class AgentSurface:
             on_call_tool=call_tool,
             on_subscriptions_listen=listen,
         )
+        server_info = server.server_info_stamp
         server.middleware[:] = [announce]
         return server
