@@ -14,6 +14,7 @@ from switchboard.service.endpoints import NewKey
 from tests.agent_transport.mcp.wire_client import read_head
 from tests.switchboard.mcp.agent import Agent
 from tests.switchboard.mcp.serving import Surface, until
+from tests.switchboard.mcp.test_listening import BELL, acknowledged, listening, modern_bytes
 
 AT_ONCE_S = 1.0
 OVERLAP_MS = 600_000
@@ -132,3 +133,32 @@ async def test_an_old_credential_opens_no_stream_that_nobody_would_end(surface: 
         await rotated(surface, agent)
         go_on.set()
         assert (await asking).status == 401
+
+
+async def test_a_subscription_belongs_to_the_credential_that_asked_for_it(
+    surface: Surface,
+) -> None:
+    old = await surface.vend()
+    async with listening(old, BELL) as first:
+        await acknowledged(first)
+        new = await rotated(surface, old, OVERLAP_MS)
+        async with listening(new, BELL) as second:
+            await acknowledged(second)
+            await rotated(surface, new)
+            await first.until_end(AT_ONCE_S)
+            await second.until_end(AT_ONCE_S)
+        assert (await new.send(modern_bytes(new, "tools/list", {}))).status == 401
+
+
+async def test_a_rotation_with_overlap_ends_only_what_the_credential_before_last_opened(
+    surface: Surface,
+) -> None:
+    oldest = await surface.agent()
+    async with oldest.stream() as first:
+        old = await rotated(surface, oldest, OVERLAP_MS)
+        await old.initialize()
+        async with old.stream() as second:
+            await rotated(surface, old, OVERLAP_MS)
+            await first.until_end(AT_ONCE_S)
+            todo_id = await surface.add()
+            assert (await second.next_message())["params"]["meta"]["todo_id"] == todo_id
