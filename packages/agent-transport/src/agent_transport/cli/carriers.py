@@ -26,7 +26,7 @@ from agent_transport.mcp.standard_streams import take_standard_streams
 from agent_transport.session import McpTransportSession
 
 _LOOPBACK = "127.0.0.1"
-_audit_log = logging.getLogger("agent_transport.audit")
+_log = logging.getLogger("agent_transport.audit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def remote(given: Arguments, submission: SubmissionTool) -> Carrier:
 def _log_refusal(record: AuditRecord) -> None:
     """A throttled one is left out: strangers could fill the log with them."""
     if not record.throttled:
-        _audit_log.warning(
+        _log.warning(
             "token_refused reason=%s address_class=%s", record.reason, record.address_class
         )
 
