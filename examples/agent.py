@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from typing import Any
 
@@ -70,6 +71,7 @@ async def main() -> str | None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("mcp").addHandler(logging.NullHandler())  # it logs what Ctrl-C cuts short
     try:
         sys.exit(asyncio.run(main()))
     except* (KeyboardInterrupt, BrokenResourceError, ClosedResourceError):
