@@ -254,6 +254,16 @@ async def test_a_stream_that_opens_hears_of_three_waiting_todos_once_a_minute(
         assert await heard(stream) == best[0]
 
 
+async def test_what_a_stream_does_not_hear_as_it_opens_it_hears_five_minutes_later(
+    surface: Surface,
+) -> None:
+    waiting = [await surface.add(f"number {n}", priority=n) for n in range(5)]
+    async with streams_of(await surface.agent()) as (stream,):
+        assert await rings(surface, stream) == waiting[:1:-1]
+        await pass_after(surface, 300_000)
+        assert set(await rings(surface, stream)) == set(waiting)
+
+
 async def test_a_stream_that_opens_hears_of_work_whose_repetitions_are_spent(
     surface: Surface,
 ) -> None:

@@ -242,6 +242,9 @@ class Doorbells:
         now_ms = self._clock.now_ms()
         endpoint_id = streams.caller.endpoint_id
         waiting, _ = await self._waiting_for(streams, now_ms)
+        for todo in waiting[ON_OPEN:]:
+            if todo.id not in self._unclaimed:  # a process before this one may have rung it
+                self._unclaimed.ring_later(todo, todo.rings, now_ms)
         for todo in waiting[:ON_OPEN]:
             key = (endpoint_id, todo.id)
             if self._rung_on_open.holds(key, now_ms):

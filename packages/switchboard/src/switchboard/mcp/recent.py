@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-REMEMBERED = 4_096
-"""The oldest go first. A forgotten key costs a ring too many, never one too few."""
+REMEMBERED = 32_768
+"""Three todos of each endpoint that a full listener holds, and then some: below 8 MiB. The oldest
+go first. A forgotten key costs a ring too many, never one too few."""
 
 K = TypeVar("K", bound=Hashable)
 

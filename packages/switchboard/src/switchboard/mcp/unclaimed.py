@@ -76,6 +76,9 @@ class Unclaimed:
     def __len__(self) -> int:
         return len(self._lane_of)
 
+    def __contains__(self, todo_id: TodoId) -> bool:
+        return todo_id in self._lane_of
+
     def ring_later(self, todo: Todo, rings: int, now_ms: int) -> None:
         """Plan the next ring of a todo that `rings` were taken of; beyond the last one, none."""
         if rings > len(AGAIN_AFTER_MS):

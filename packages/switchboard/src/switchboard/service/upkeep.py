@@ -70,9 +70,12 @@ class Upkeep:
 
     async def sweep(self) -> None:
         """Return lapsed todos to pending and tell of each."""
-        for todo in await self._store.sweep_lapsed(BATCH):
-            if todo.state is State.PENDING:
-                self._notifier.publish(TodoReady(todo))
+        swept = await self._store.sweep_lapsed(BATCH)
+        while swept:
+            for todo in swept:
+                if todo.state is State.PENDING:
+                    self._notifier.publish(TodoReady(todo))
+            swept = await self._store.sweep_lapsed(BATCH) if len(swept) == BATCH else ()
 
     async def ring_due(self) -> None:
         """Tell of todos whose time has come since the last pass, and of those committed late."""
