@@ -51,6 +51,29 @@ async def test_the_official_client_lists_calls_and_submits(mode: Any) -> None:
         await http.aclose()
 
 
+@requirement("agent-transport/call/cancel-spares-others")
+@pytest.mark.parametrize("mode", ERAS)
+async def test_the_official_client_ends_its_own_turn_by_leaving(mode: Any) -> None:
+    session = FakeSession(manual_turns=True)
+    async with loopback(session) as it:
+        staying = asyncio.ensure_future(it.call("agent_submit", prompt="stays"))
+        stays = await session.submitted.get()
+        bearer = {"Authorization": f"Bearer {it.listening.token}"}
+        async with create_mcp_http_client(headers=bearer) as http:
+            transport = streamable_http_client(it.listening.url, http_client=http)
+            async with Client(transport, mode=mode) as client:
+                calling = asyncio.ensure_future(client.call_tool("agent_submit", {"prompt": "x"}))
+                async with asyncio.timeout(BOUND_S):
+                    gone = await session.submitted.get()
+                calling.cancel()
+                await asyncio.wait([calling])
+        async with asyncio.timeout(BOUND_S):
+            await gone.cancel.wait()
+        assert not stays.cancel.is_set()
+        stays.answer("done")
+        assert (await staying)["content"][0]["text"] == "done"
+
+
 @requirement("agent-transport/http/stateless")
 async def test_no_session_id_is_given_and_none_is_asked_for() -> None:
     async with loopback(FakeSession()) as it:
