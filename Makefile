@@ -67,11 +67,12 @@ install-wheels:
 	$(UV) venv --quiet --python python3 $(INTO)
 	$(UV) pip install --quiet --python $(INTO)/bin/python -c requirements/lock.txt $(WHEELS)
 
+# What `serve` prints itself is for those who have an agent: here it goes nowhere, its log stays.
 up: .venv/stamp ## start the service on SQLite, in DATA_DIR (default .data)
-	@echo "To see a todo done without an agent of your own, in another terminal:"
+	@echo "Ctrl-C ends the service. To see a todo done, without an agent of your own, in another terminal:"
 	@echo "  .venv/bin/switchboard todo add 'Say hello' --queue inbox --data-dir $(DATA_DIR)"
 	@echo "  .venv/bin/switchboard endpoint vend scout --queue inbox --data-dir $(DATA_DIR) --json | $(PY) examples/agent.py"
-	@exec .venv/bin/switchboard serve --data-dir $(DATA_DIR)
+	@exec .venv/bin/switchboard serve --data-dir $(DATA_DIR) > /dev/null
 
 demo: .venv/stamp ## see the whole story in one terminal, half a minute; nothing stays
 	@$(PY) -m switchboard.demo

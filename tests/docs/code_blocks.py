@@ -19,6 +19,10 @@ PAGES = tuple(
     )
 )
 """Every page that is kept in this repository."""
+LIBRARY_PAGES = frozenset(
+    [*GUIDE.glob("agent-*.md"), ROOT / "packages" / "agent-transport" / "README.md"]
+)
+"""Those about agent-transport by itself, which also serves over stdio; Switchboard never does."""
 
 _FENCED = re.compile(
     r"^(?P<indent> *)```(?P<language>\w+)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S

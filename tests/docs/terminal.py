@@ -16,6 +16,8 @@ from tests.service_process import BOUND_S, ServiceProcess, serving
 
 ENVIRONMENT_DIRECTORY = Path(sys.executable).parent.parent
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
 
 @asynccontextmanager
 async def checkout_with_service(
@@ -36,8 +38,9 @@ async def checkout_with_service(
 class Terminal:
     """One shell that runs a text from its first line to its last, and stops at an error."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, output: asyncio.StreamReader) -> None:
         self._process = process
+        self._output = output
         self.lines: list[str] = []
         """What was shown so far, standard error among it."""
 
@@ -67,32 +70,44 @@ class Terminal:
         return "".join(self.lines)
 
     async def _next_line(self) -> str:
-        assert self._process.stdout is not None
-        line = (await self._process.stdout.readline()).decode()
-        self.lines.append(line)
-        return line
+        try:
+            line = (await self._output.readline()).decode()
+        except OSError:  # so ends what comes from a pseudo-terminal
+            line = ""
+        self.lines.append(_COLOUR.sub("", line).replace("\r\n", "\n"))
+        return self.lines[-1]
 
 
 @asynccontextmanager
 async def typed(text: str, directory: Path, **variables: str) -> AsyncGenerator[Terminal]:
     """A shell in `directory` that runs `text`; all that it started is ended with the block."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
-    process = await asyncio.create_subprocess_exec(
-        *("bash", "-euo", "pipefail", "-c", text),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=directory,
-        env=own | variables,
-        start_new_session=True,
-    )
-    try:
-        yield Terminal(process)
-    finally:
-        # The shell may have ended without our having waited for it, its children not.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.communicate()
+    ours, theirs = os.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *("bash", "-euo", "pipefail", "-c", text),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=theirs,
+                stderr=theirs,
+                cwd=directory,
+                env=own | variables,
+                start_new_session=True,
+            )
+        finally:
+            os.close(theirs)
+        output = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(output), screen
+        )
+        try:
+            yield Terminal(process, output)
+        finally:
+            # The shell may have ended without our having waited for it, its children not.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            transport.close()
+            await process.wait()
 
 
 def as_pattern(text: str) -> str:

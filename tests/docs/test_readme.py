@@ -37,7 +37,7 @@ async def test_what_make_up_says_to_do_next_does_a_todo(tmp_path: Path) -> None:
     """`-o`: the environment that runs this test is not to be made again by it."""
     make_up = f"exec make --silent -o .venv/stamp up DATA_DIR='{tmp_path / 'data'}'"
     async with typed(make_up, ROOT, SWITCHBOARD_PORT="0") as service:
-        await service.read_until('{"event": "started"')
+        await service.read_until("[info     ] started")
         commands = [line for line in service.lines if line.startswith("  ")]
         assert 1 <= len(commands) <= 3
         async with typed("".join(commands), ROOT) as terminal:
@@ -45,4 +45,4 @@ async def test_what_make_up_says_to_do_next_does_a_todo(tmp_path: Path) -> None:
             await terminal.press_ctrl_c()
             await terminal.finish()
         await service.press_ctrl_c()
-        await service.read_until('{"event": "stopped"')
+        await service.read_until("[info     ] stopped")
