@@ -178,6 +178,18 @@ async def test_lapsed_work_rings_when_it_is_swept(surface: Surface) -> None:
         assert await heard(stream) == todo_id
 
 
+async def test_all_that_lapsed_at_once_is_swept_and_told_of_in_one_pass(surface: Surface) -> None:
+    caller = await surface.ledger.vend()
+    added = await surface.add_alike(510)
+    for _ in added:
+        await surface.store.claim_next_ready(caller, (QUEUE,), 10_000, b"token")
+    told: list[Signal] = []
+    surface.notifier.subscribe(told.append)
+    surface.clock.advance(10_000)
+    await surface.upkeep.sweep()
+    assert {one.todo.id for one in told if isinstance(one, TodoReady)} == set(added)
+
+
 async def test_the_work_of_a_revoked_endpoint_rings_the_others(surface: Surface) -> None:
     worker = await surface.agent()
     todo_id = await surface.add()

@@ -37,11 +37,13 @@ class EndpointStreams:
         self._misses.pop(stream, None)
 
     def offer(self, frame: bytes, spoke_at: SpokeAt, now_ms: int) -> bool:
-        """Ring one stream: those whose session spoke lately in turn, or else the newest."""
-        stream = self._next(spoke_at, now_ms)
-        self.streams.remove(stream)
-        self.streams.append(stream)
-        return self.offer_to(stream, frame)
+        """Ring the first stream that takes it: one that is stuck must not silence its siblings."""
+        for stream in self._by_turn(spoke_at, now_ms):
+            if self.offer_to(stream, frame):
+                self.streams.remove(stream)
+                self.streams.append(stream)
+                return True
+        return False
 
     def offer_to(self, stream: Stream, frame: bytes) -> bool:
         """Ring this stream, and warn once when it has lost several rings in a row."""
@@ -56,11 +58,15 @@ class EndpointStreams:
             _log.warning("doorbells_not_taken", extra=who)
         return False
 
-    def _next(self, spoke_at: SpokeAt, now_ms: int) -> Stream:
+    def _by_turn(self, spoke_at: SpokeAt, now_ms: int) -> list[Stream]:
+        """Those whose session spoke lately in turn, then the silent ones, the newest first."""
+        lately: list[Stream] = []
+        silent: list[Stream] = []
         for stream in self.streams:
-            if now_ms - spoke_at(stream.session.id) < SPOKE_WITHIN_MS:
-                return stream
-        return max(self.streams, key=lambda stream: stream.opened_at)
+            spoke = now_ms - spoke_at(stream.session.id) < SPOKE_WITHIN_MS
+            (lately if spoke else silent).append(stream)
+        silent.sort(key=lambda stream: stream.opened_at, reverse=True)
+        return lately + silent
 
 
 class OpenStreams:
