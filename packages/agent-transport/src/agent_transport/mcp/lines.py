@@ -63,6 +63,7 @@ class LineReader:
         """Stop reading. The descriptor stays open: it is its owner's."""
         self._is_closed = True
         self._pause()
+        self._wake()
 
     async def line(self) -> bytes | None:
         """The next line without its end; None after the last one.
@@ -97,6 +98,9 @@ class LineReader:
             self._pause()
         elif not self._can_wait:
             self._loop.call_soon(self._read)
+        self._wake()
+
+    def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
