@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import dataclass, field
 
@@ -46,7 +47,7 @@ async def test_a_rotation_without_overlap_ends_the_old_credential_at_once(ledger
     old, new = await ledger.vend(), mint(ledger)
     rotated = await rotate(ledger, old.slug, new)
     assert [one.id for one in rotated.ended] == [old.credential_id]
-    assert rotated.previous_until_ms is None
+    assert rotated.endpoint.previous_until_ms is None
     assert rotated.endpoint.credential_prefix == new.new.prefix
     assert new.secret not in repr(rotated)
     caller = await opens(ledger, new)
@@ -102,7 +103,9 @@ async def test_both_credentials_work_during_the_overlap_and_the_old_one_not_a_mo
     slug = (await ledger.vend()).slug
     await rotate(ledger, slug, first)
     rotated = await rotate(ledger, slug, second, OVERLAP_MS)
-    assert (rotated.ended, rotated.previous_until_ms) == ((), clock.now_ms() + OVERLAP_MS)
+    assert rotated.ended == ()
+    assert rotated.endpoint.previous_until_ms == clock.now_ms() + OVERLAP_MS
+    assert rotated.endpoint == await ledger.store.endpoint(ledger.workspace_id, slug)
     assert await ledger.store.next_expiry_in_ms() == OVERLAP_MS
     clock.advance(OVERLAP_MS - 1)
     old = await opens(ledger, first)
@@ -114,6 +117,8 @@ async def test_both_credentials_work_during_the_overlap_and_the_old_one_not_a_mo
     assert await opens(ledger, second) is not None
     nothing = await ledger.store.claim_next_ready(old, (QUEUE,), LEASE_MS, lease_hash())
     assert not isinstance(nothing, Claimed)
+    (shown,) = await ledger.store.endpoints(ledger.workspace_id)
+    assert (shown.credential_prefix, shown.previous_until_ms) == (second.new.prefix, None)
 
 
 async def test_the_end_of_an_overlap_is_told_once(ledger: Ledger, clock: FakeClock) -> None:
@@ -139,6 +144,16 @@ async def test_a_third_credential_ends_the_first_so_that_two_live_at_most(
     assert [await opens(ledger, key) is not None for key in keys] == [False, True, True]
     rotated = await rotate(ledger, caller.slug, mint(ledger))
     assert {one.id for one in rotated.ended} == {keys[1].new.id, keys[2].new.id}
+
+
+async def test_of_many_rotations_at_once_exactly_two_credentials_are_left(ledger: Ledger) -> None:
+    caller, keys = await ledger.vend(), [mint(ledger) for _ in range(20)]
+    answers = await asyncio.gather(
+        *(rotate(ledger, caller.slug, key, OVERLAP_MS) for key in keys),
+    )
+    assert sum([await opens(ledger, key) is not None for key in keys]) == 2
+    ended = [one.id for answer in answers for one in answer.ended]
+    assert len(set(ended)) == len(ended) == 19, "each end is told once"
 
 
 async def test_an_overlap_never_outlives_its_endpoint(ledger: Ledger, clock: FakeClock) -> None:

@@ -87,14 +87,14 @@ async def test_a_rotation_with_overlap_lets_an_agent_change_its_key_without_a_pa
     slug = vended["endpoint"]["slug"]
     async with RawAgent.connected(vended) as agent, agent.stream() as stream:
         rotated = await answered(service, "endpoint", "rotate", slug, "--overlap", "10m")
-        assert rotated["previous_until"] is not None
+        assert rotated["endpoint"]["previous_until"] is not None
         todo_id = await service.add()
         assert (await stream.next_message())["params"]["meta"]["todo_id"] == todo_id
         agent.credential = rotated["credential"]
         claimed = await agent.call("claim")
         assert claimed["id"] == todo_id
         again = await answered(service, "endpoint", "rotate", slug)
-        assert again["previous_until"] is None
+        assert again["endpoint"]["previous_until"] is None
         await stream.ended(1.0)
         assert (await agent.post("ping")).status_code == 401
         agent.credential = again["credential"]

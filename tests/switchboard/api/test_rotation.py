@@ -21,7 +21,7 @@ async def test_a_rotation_shows_the_new_credential_once_and_the_old_one_is_over(
         new = rotated["credential"]
         assert CREDENTIAL.fullmatch(new)
         assert new != old
-        assert (rotated["url"], rotated["previous_until"]) == (vended["url"], None)
+        assert (rotated["url"], rotated["endpoint"]["previous_until"]) == (vended["url"], None)
         assert rotated["endpoint"]["credential_prefix"] == new[:8]
         server = rotated["mcp_json"]["mcpServers"]["switchboard"]
         assert server["headers"] == {"Authorization": f"Bearer {new}"}
@@ -39,7 +39,9 @@ async def test_with_an_overlap_both_credentials_open_the_endpoint(api: Api) -> N
     slug = vended["endpoint"]["slug"]
     answer = await api.client.post(f"/endpoints/{slug}/rotate", json={"overlap_seconds": 600})
     rotated = answer.json()
-    assert rotated["previous_until"] > rotated["endpoint"]["created_at"]
+    assert rotated["endpoint"]["previous_until"] > rotated["endpoint"]["created_at"]
+    shown = (await api.client.get(f"/endpoints/{slug}")).json()["endpoint"]
+    assert shown["previous_until"] == rotated["endpoint"]["previous_until"]
     for one in (vended, rotated):
         async with RawAgent.connected(one) as agent:
             assert (await agent.post("ping")).status_code == 200

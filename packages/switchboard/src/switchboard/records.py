@@ -157,14 +157,10 @@ class EndedCredential:
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """An endpoint has a new credential. `ended`: the ones that are over already.
-
-    `previous_until_ms`: until when the previous one still opens the endpoint; None: no longer.
-    """
+    """An endpoint has a new credential. `ended`: the ones that are over already."""
 
     endpoint: Endpoint
     ended: tuple[EndedCredential, ...]
-    previous_until_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,6 @@ class VendedEndpoint(RevealedEndpoint):
     replaced: ReplacedEndpoint | None
 
 
-class RotatedEndpoint(RevealedEndpoint):
-    """An endpoint with a new credential. `previous_until` null: the old one is over."""
-
-    previous_until: str | None
-
-
 class EndpointList(BaseModel):
     """Newest first."""
 

@@ -8,15 +8,14 @@ from switchboard.api.answers import (
     EndpointList,
     OneEndpoint,
     ReplacedEndpoint,
+    RevealedEndpoint,
     RevokedEndpoint,
-    RotatedEndpoint,
     VendedEndpoint,
 )
 from switchboard.api.bodies import EndpointChange, NewEndpointBody, Rotation
 from switchboard.api.problem import Refused, of_field
 from switchboard.api.reach import Reached, found, taken
 from switchboard.api.strict_json import StrictRoute
-from switchboard.clock import rfc3339
 from switchboard.records import Replaced
 from switchboard.wiring import mcp_json
 
@@ -70,18 +69,16 @@ async def change(slug: str, body: EndpointChange, reach: Reached) -> OneEndpoint
 
 
 @router.post("/{slug}/rotate")
-async def rotate(slug: str, reach: Reached, body: Rotation | None = None) -> RotatedEndpoint:
+async def rotate(slug: str, reach: Reached, body: Rotation | None = None) -> RevealedEndpoint:
     """Mint another credential. It is in this answer and nowhere else."""
     overlap_s = 0 if body is None else body.overlap_seconds
     key = taken(await reach.services.desk.rotate(reach.workspace_id, slug, overlap_s * 1000))
-    until_ms = key.rotated.previous_until_ms
     url = reach.services.url_of(key.rotated.endpoint.slug)
-    return RotatedEndpoint(
+    return RevealedEndpoint(
         endpoint=reach.shown(key.rotated.endpoint),
         url=url,
         credential=key.credential,
         mcp_json=mcp_json(url, key.credential),
-        previous_until=None if until_ms is None else rfc3339(until_ms),
     )
 
 

@@ -105,6 +105,9 @@ class EndpointView(BaseModel):
     protocol: Protocol
     lease_seconds: int
     credential_prefix: str
+    previous_until: str | None = Field(
+        description="Until when the credential before this one works too."
+    )
     created_at: str
     expires_at: str | None
     ended_at: str | None
@@ -152,6 +155,7 @@ def endpoint_view(endpoint: Endpoint, last_seen_ms: int | None) -> EndpointView:
         protocol=endpoint.protocol,
         lease_seconds=endpoint.lease_ms // 1000,
         credential_prefix=endpoint.credential_prefix,
+        previous_until=_time(endpoint.previous_until_ms),
         created_at=rfc3339(endpoint.created_at_ms),
         expires_at=_time(endpoint.expires_at_ms),
         ended_at=_time(endpoint.ended_at_ms),

@@ -171,7 +171,14 @@ def _print_endpoint(answer: Document) -> None:
     endpoint = answer["endpoint"]
     names = (
         *("slug", "agent", "state", "queues", "verbs", "protocol", "lease_seconds"),
-        *("credential_prefix", "created_at", "expires_at", "ended_at", "last_seen_at"),
+        *(
+            "credential_prefix",
+            "previous_until",
+            "created_at",
+            "expires_at",
+            "ended_at",
+            "last_seen_at",
+        ),
     )
     print_fields([(name.replace("_", " "), endpoint.get(name)) for name in names])
     print_fields([("url", answer["url"])])

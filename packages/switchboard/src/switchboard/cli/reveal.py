@@ -22,7 +22,7 @@ def print_vended(answer: Document) -> None:
 def print_rotated(answer: Document) -> None:
     """Print the reveal of a rotation. Nothing of it can be had again."""
     print(f"{answer['endpoint']['slug']} has a new credential.")
-    until = answer["previous_until"]
+    until = answer["endpoint"]["previous_until"]
     print(f"The one so far works until {until}." if until else "The one so far is over.")
     _print_reveal(answer)
 

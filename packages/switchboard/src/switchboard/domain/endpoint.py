@@ -67,6 +67,8 @@ class Endpoint:
     lease_ms: int
     state: EndpointState
     credential_prefix: str
+    previous_until_ms: int | None
+    """Until when the credential before the current one works too; None: it is over."""
     created_at_ms: int
     expires_at_ms: int | None
     ended_at_ms: int | None

@@ -112,12 +112,13 @@ def rotate_credential_if_active(
         return _not_active(tx, workspace_id, slug)
     endpoint_id = EndpointId(row["id"])
     current, *older = [_credential(row) for row in _live_credentials(tx, endpoint_id)]
-    until_ms = _limit(tx, current, overlap_ms) if overlap_ms > 0 else None
-    ended = older if until_ms is not None else [current, *older]
+    if overlap_ms > 0:
+        tx.run("limit_credential", id=current.id, overlap_ms=overlap_ms)
+    ended = older if overlap_ms > 0 else [current, *older]
     for credential in ended:
         tx.run("end_credential", id=credential.id)
     _insert_credential(tx, endpoint_id, new)
-    return Rotated(_endpoint(tx, endpoint_id), tuple(ended), until_ms)
+    return Rotated(_endpoint(tx, endpoint_id), tuple(ended))
 
 
 def expire_credentials(tx: Transaction, limit: int) -> list[EndedCredential]:
@@ -203,12 +204,6 @@ def _insert_credential(tx: Transaction, endpoint_id: EndpointId, new: NewCredent
 
 def _live_credentials(tx: Transaction, endpoint_id: EndpointId) -> list[Row]:
     return tx.all("live_credentials", endpoint_id=endpoint_id)
-
-
-def _limit(tx: Transaction, current: EndedCredential, overlap_ms: int) -> int:
-    row = tx.one("limit_credential", id=current.id, overlap_ms=overlap_ms)
-    assert row is not None, "the first live credential is the one without an end"
-    return row["expires_at_ms"]
 
 
 def _credential(row: Row) -> EndedCredential:

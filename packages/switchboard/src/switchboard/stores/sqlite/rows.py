@@ -99,6 +99,7 @@ def endpoint_of(row: Row) -> Endpoint:
         lease_ms=row["lease_ms"],
         state=EndpointState(row["state"]),
         credential_prefix=row["credential_prefix"],
+        previous_until_ms=row["previous_until_ms"],
         created_at_ms=row["created_at_ms"],
         expires_at_ms=row["expires_at_ms"],
         ended_at_ms=row["ended_at_ms"],
