@@ -257,7 +257,9 @@ async def test_late_work_is_refused_once_somebody_else_has_the_todo(surface: Sur
     token = (await slow.done("claim", lease_seconds=10))["lease_token"]
     surface.clock.advance(11_000)
     await surface.upkeep.sweep()
-    await quick.done("claim", id=todo_id)
+    taken = await quick.done("claim", id=todo_id)
+    (prior,) = taken["prior_attempts"]
+    assert (prior["outcome"], prior["endpoint"]) == ("lapsed", slow.slug)
     for tool in ("complete", "heartbeat", "fail"):
         late = await slow.refused(tool, id=todo_id, lease_token=token)
         assert (late["code"], late["reason"]) == ("conflict", "lease_lost")

@@ -77,9 +77,11 @@ async def test_a_disk_that_fills_up_in_mid_batch_acknowledges_nobody_and_all_may
     for answer in answers:
         error = tool_error(answer)
         assert (error["code"], error["retryable"]) == ("unavailable", True)
-        assert error["retry_after_seconds"] > 0
+        assert 2 <= error["retry_after_seconds"] <= 6
         assert tells_no_inside(answer.json)
     assert batches(surface) == before + 2, "the opener's, and one for all the others"
+    waits = {tool_error(answer)["retry_after_seconds"] for answer in answers}
+    assert len(waits) > 1, "they shall not all return at the same moment"
     records = log.of("tool_unavailable")
     assert {record["slug"] for record in records} == {agent.slug for agent in agents}
     assert {record["todo_id"] for record in records} == set(held)

@@ -19,6 +19,9 @@ MAX_PAGE_BYTES = 63 * 1024
 """A list with its frame stays under 64 KiB: clients cut longer results in the middle."""
 PRIOR_SHOWN = 5
 
+RETRY_FROM_S = 2
+"""Long enough for a lock or a restart, short enough to go unnoticed."""
+
 _STATES = {state: state.value for state in State}
 _RETRYABLE = (Code.UNAVAILABLE, Code.RATE_LIMITED)
 _ADVICE = {
@@ -118,8 +121,8 @@ def spelled_out(answer: Answer) -> Answer:
     return answer | {"structuredContent": orjson.loads(answer["content"][0]["text"])}
 
 
-def failure(refusal: Refusal) -> Answer:
-    """A tool error: code, what stood in the way, what to do."""
+def failure(refusal: Refusal, *, retry_after_s: int = RETRY_FROM_S) -> Answer:
+    """A tool error: code, what stood in the way, what to do and, if that helps, when."""
     code, reason = refusal.code, refusal.reason
     parts = [reason.value if reason else None, refusal.field]
     what = ", ".join(part for part in parts if part)
@@ -128,7 +131,7 @@ def failure(refusal: Refusal) -> Answer:
     if reason is not None:
         error["reason"] = reason.value
     if code in _RETRYABLE:
-        error["retry_after_seconds"] = 2
+        error["retry_after_seconds"] = retry_after_s
     return {
         "content": [{"type": "text", "text": told}],
         "isError": True,

@@ -67,7 +67,7 @@ class AgentSurface:
         self._limits = limits
         max_json_bytes = limits.max_json_bytes
         work = AgentWork(store, notifier, clock, secrets.token_bytes, max_json_bytes=max_json_bytes)
-        self._tools = Tools(store, leases, work, max_json_bytes=max_json_bytes)
+        self._tools = Tools(store, leases, work, max_json_bytes=max_json_bytes, random=random)
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self.last_seen = LastSeen(store)
         self._admission = AgentAdmission(store, limits, self.last_seen, clock, random)

@@ -24,7 +24,8 @@ _ABOUT: dict[Verb, tuple[str, str]] = {
     ),
     Verb.COMPLETE: (
         "Complete a todo",
-        "Finish a todo that you hold, with its result. Repeating the same call is harmless.",
+        "Finish a todo that you hold, with its result. Repeating the same call is harmless. After "
+        "your lease ran out it is still taken, as long as nobody else has claimed the todo.",
     ),
     Verb.FAIL: (
         "Fail a todo",
@@ -33,7 +34,8 @@ _ABOUT: dict[Verb, tuple[str, str]] = {
     ),
     Verb.HEARTBEAT: (
         "Extend a lease",
-        "Extend the lease of a todo that you hold; it is never shortened and costs no attempt.",
+        "Extend the lease of a todo that you hold; it is never shortened and costs no attempt. "
+        "A lease that ran out is taken up again, as long as nobody else has claimed the todo.",
     ),
     Verb.RELEASE: (
         "Release a todo",

@@ -12,6 +12,7 @@ from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import State, Todo, TodoId
 from switchboard.errors import StoreUnavailable
 from switchboard.mcp.answers import (
+    RETRY_FROM_S,
     Answer,
     claim_answer,
     failure,
@@ -32,6 +33,8 @@ from switchboard.store import AgentTodos
 _log = logging.getLogger(__name__)
 DEFAULT_ROWS = 50
 RETRY_AT_MOST_S = 30
+RETRY_SPREAD_S = 4
+"""A batch that is lost fails hundreds of calls in one moment; they shall not return in one."""
 
 Run = Callable[[Arguments, Call[Caller]], Awaitable[Answer | Refusal]]
 
@@ -40,12 +43,19 @@ class Tools:
     """Answers `tools/call`. One object per process."""
 
     def __init__(
-        self, store: AgentTodos, leases: Leases, work: AgentWork, *, max_json_bytes: int
+        self,
+        store: AgentTodos,
+        leases: Leases,
+        work: AgentWork,
+        *,
+        max_json_bytes: int,
+        random: Callable[[], float],
     ) -> None:
         self._store = store
         self._leases = leases
         self._work = work
         self._max_json_bytes = max_json_bytes
+        self._random = random
         self._verbs: dict[Verb, Run] = {
             Verb.LIST_TODOS: self._list,
             Verb.CLAIM: self._claim,
@@ -74,7 +84,8 @@ class Tools:
             raise
         except StoreUnavailable:
             _log.warning("tool_unavailable", exc_info=True)
-            return failure(Refusal(Code.UNAVAILABLE))
+            spread_s = round(self._random() * RETRY_SPREAD_S)
+            return failure(Refusal(Code.UNAVAILABLE), retry_after_s=RETRY_FROM_S + spread_s)
         except Exception:
             _log.exception("tool_failed")
             return failure(Refusal(Code.INTERNAL))

@@ -93,12 +93,12 @@ class Leases:
         while True:
             waiter.wake.clear()
             woken_by, waiter.woken_by = waiter.woken_by, None
-            answer = None
             try:
                 answer = await self._try(attempt)
-            finally:
-                if woken_by is not None and _is_left(woken_by, answer):
-                    self._notifier.publish(TodoReady(woken_by))
+            except BaseException:  # the ledger failed, or the caller left in the middle of it
+                self._pass_on(woken_by, None)
+                raise
+            self._pass_on(woken_by, answer)
             if not isinstance(answer, NothingReady) or ending.is_set():
                 return answer
             left_s = deadline - loop.time()
@@ -107,6 +107,12 @@ class Leases:
             await _first_of(waiter.wake, ending, min(left_s, _pause_s(answer)))
             if ending.is_set():
                 return answer
+
+    def _pass_on(
+        self, woken_by: Todo | None, answer: Lease | NothingReady | Refusal | None
+    ) -> None:
+        if woken_by is not None and _is_left(woken_by, answer):
+            self._notifier.publish(TodoReady(woken_by))
 
     async def _try(self, attempt: _Attempt) -> Lease | NothingReady | Refusal:
         token = mint_lease_token(self._random_bytes)
@@ -202,10 +208,7 @@ class _Attempt:
 
 
 def _is_left(todo: Todo, answer: Lease | NothingReady | Refusal | None) -> bool:
-    """Whether the todo that woke a claim is still there for somebody else.
-
-    A better one came first, the ledger failed, or the caller left or ended in the middle of it.
-    """
+    """Whether the todo that woke a claim is still there: a better one came, or none was taken."""
     if isinstance(answer, Lease):
         return answer.claimed.todo.id != todo.id
     return not isinstance(answer, NothingReady)
