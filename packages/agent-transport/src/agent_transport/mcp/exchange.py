@@ -1,8 +1,8 @@
 """One POST from its parsed body to its answer: plain JSON, or a late switch to an event stream.
 
-The quick call is the hot path: no task and no queue of its own. Two timers watch over a slow
-one: the first starts a watcher for the client's disconnect, the second opens an event stream
-(if the client takes one) so that proxies see bytes while the handler works.
+The quick call is the hot path: one timer, no task and no queue of its own. The timer makes it a
+slow one, with a watcher for the client's disconnect and a second timer, which opens an event
+stream (if the client takes one) so that proxies see bytes while the handler works.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Exchange:
         "_streaming",
         "_takes_stream",
         "_tasks",
-        "_timers",
+        "_timer",
         "disconnect_cancels",
     )
 
@@ -92,22 +92,19 @@ class Exchange:
         self.disconnect_cancels = disconnect_cancels
         self._streaming = False
         self._lock = asyncio.Lock()
-        self._timers: list[asyncio.TimerHandle] = []
+        self._timer: asyncio.TimerHandle | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self) -> None:
-        """Set the timers that turn a quick call into a watched and streamed one."""
-        loop = asyncio.get_running_loop()
+        """Set the timer that turns a quick call into a watched, and then a streamed one."""
         self._call.send_frame = self.send_frame if self._takes_stream else None
-        self._timers.append(loop.call_later(WATCH_AFTER_S, self._spawn, self._watch))
-        if self._takes_stream:
-            self._timers.append(loop.call_later(self._stream_after_s, self._spawn, self._comment))
+        self._timer = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._turns_slow)
 
     async def end(self) -> None:
         """Stop timers and tasks. Must run before the answer is sent, and on every way out."""
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -155,6 +152,14 @@ class Exchange:
         if self._streaming:
             await self._send({"type": "http.response.body", "body": b""})
         return self._streaming
+
+    def _turns_slow(self) -> None:
+        self._timer = None
+        self._spawn(self._watch)
+        if self._takes_stream:
+            left_s = max(0.0, self._stream_after_s - WATCH_AFTER_S)
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(left_s, self._spawn, self._comment)
 
     def _spawn(self, work: Any) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work()))
