@@ -46,7 +46,7 @@ $(UV):
 	touch $@
 
 tests/interop/node_modules/stamp: .venv/stamp tests/interop/package-lock.json
-	cd tests/interop && PATH="$(NODE)/bin:$$PATH" node "$(NODE)/lib/node_modules/npm/bin/npm-cli.js" ci --silent
+	cd tests/interop && NODE_OPTIONS=--use-system-ca PATH="$(NODE)/bin:$$PATH" node "$(NODE)/lib/node_modules/npm/bin/npm-cli.js" ci --loglevel=error
 	touch $@
 
 .tools/bare/stamp: .venv/stamp
