@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -16,15 +15,13 @@ from pathlib import Path
 
 from bench.agents import Agent, claim_and_complete, echo, heartbeat, list_todos
 from bench.load import Conversation, Round, drive
-from bench.servers import ServerProcess, cores, running
+from bench.servers import ServerProcess, cores, running, scratch
 from bench.service import BenchService, serving, streams
 from bench.table import Line, rendered, verdicts
 
 PEERS = {"bare": "bare ASGI answer", "fastmcp": "FastMCP echo", "sdk": "SDK echo"}
 CLAIMS_PER_S = 6_000
 """More than one core can claim: a round must not run out of work."""
-DATA_PARENT = Path(".data")
-"""On the disk that a service would use; many machines keep /tmp in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +43,8 @@ QUICK = Plan(connections=(1, 2), crowd=3, warm_s=0.05, measured_s=0.2, peers=("b
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run and print."""
     plan = _plan(arguments)
-    DATA_PARENT.mkdir(exist_ok=True)
     with ExitStack() as stack:
-        kept = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=DATA_PARENT)))
+        kept = stack.enter_context(scratch())
         print(f"one write of 4 KiB, made durable: {_sync_ms(kept):.2f} ms", flush=True)
         peers = {name: _peer(stack, name) for name in plan.peers}
         service = stack.enter_context(serving(kept))

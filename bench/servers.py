@@ -21,6 +21,18 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "SSL_CERT_FILE")
 
 
+DATA_PARENT = Path(".data")
+"""On the disk that a service would use; many machines keep /tmp in memory."""
+
+
+@contextmanager
+def scratch() -> Generator[Path]:
+    """A directory for the data of one run."""
+    DATA_PARENT.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=DATA_PARENT) as kept:
+        yield Path(kept)
+
+
 class ServerFault(Exception):
     """A server that did not start, or answered what it should not."""
 
