@@ -230,6 +230,22 @@ async def test_a_claim_that_cannot_be_taken_back_is_logged_for_its_own_request(
     assert "StoreUnavailable: gone" in record["exception"]
 
 
+@requirement("SPEC-0014/errors/none-swallowed")
+async def test_a_request_that_admission_refused_is_told_at_debug_with_its_reason(
+    surface: Surface,
+) -> None:
+    agent, other = await surface.agent(), await surface.agent()
+    with captured_log("debug") as log:
+        stranger = Agent(surface.port, agent.slug, "sbk_" + "a" * 43)
+        foreign = Agent(surface.port, other.slug, agent.credential)
+        for client, headers in ((stranger, {}), (foreign, {}), (agent, {"Host": "evil.example"})):
+            assert (await client.post("ping", **headers)).status in (401, 403)
+    told = [(record["status"], record["reason"]) for record in log.of("request_refused")]
+    assert told == [(401, "credential"), (403, "foreign_credential"), (403, "host")]
+    assert "a" * 43 not in log.text
+    assert agent.credential not in log.text
+
+
 async def test_a_session_that_cannot_be_read_is_503_and_logged_with_its_endpoint(
     surface: Surface, log: CapturedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,7 @@ from switchboard.store import Store
 
 __all__ = ["AgentSurface", "SurfaceLimits"]
 
+_log = logging.getLogger(__name__)
 _UNSHARED = CacheHint(0, "private")
 """What an endpoint is shown depends on its grants, and these can change at any time."""
 _VERBS = {verb.value: verb for verb in Verb}
@@ -126,6 +128,8 @@ class AgentSurface:
         if origin is not None and origin in self._limits.origin.accepted:
             headers = (*SECURITY_HEADERS, *cross_origin_headers(origin))
         if isinstance(decision, Refusal):
+            why = {"status": decision.status, "reason": decision.reason.value}
+            _log.debug("request_refused", extra=why)
             await send_refusal(send, decision, headers)
             return
         request = request_at_hand()
