@@ -12,7 +12,7 @@ from switchboard.records import Claimed, Ended
 from tests.builders import LEASE_MS, QUEUE, Ledger, lease_hash, new_endpoint, new_todo
 from tests.clocks import FakeClock
 from tests.specification import requirement
-from tests.store_contract.outcomes import history, unchanged
+from tests.store_contract.outcomes import changed, history, unchanged
 
 
 async def _revoke(ledger: Ledger, slug: str) -> Ended | Refusal:
@@ -74,6 +74,43 @@ async def test_revoking_frees_claims_and_fails_assignments(ledger: Ledger) -> No
     assert (todo.state, todo.failure_reason) == (State.FAILED, "endpoint_revoked")
     assert todo.assignee_id is None
     await ledger.claim(other, held)
+
+
+async def test_work_for_an_endpoint_that_ended_meanwhile_is_given_up_and_waits_for_nobody(
+    ledger: Ledger,
+) -> None:
+    gone, here = await ledger.vend("gone"), await ledger.vend("here")
+    await _revoke(ledger, gone.slug)
+    late, fine = await ledger.add(
+        new_todo(ledger.clock, assignee_id=gone.endpoint_id),
+        new_todo(ledger.clock, assignee_id=here.endpoint_id),
+    )
+    known = await history(ledger, late)
+    assert (known.todo.state, known.todo.failure_reason) == (State.FAILED, "endpoint_revoked")
+    assert known.todo.assignee_id is None
+    assert [event.step.value for event in known.events] == ["create", "revoke"]
+    assert (await history(ledger, fine)).todo.state is State.PENDING
+
+
+async def test_a_dead_letter_kept_for_an_ended_endpoint_is_retried_for_anybody(
+    ledger: Ledger,
+) -> None:
+    gone, here = await ledger.vend("gone"), await ledger.vend("here")
+    todo_ids = [
+        await ledger.add_one(new_todo(ledger.clock, assignee_id=one.endpoint_id))
+        for one in (gone, here)
+    ]
+    for one, todo_id in zip((gone, here), todo_ids, strict=True):
+        _, token = await ledger.claim(one, todo_id)
+        changed(await ledger.store.fail_if_held(one, todo_id, token, None, None, False))
+    await _revoke(ledger, gone.slug)
+    kept_for = [
+        changed(
+            await ledger.store.retry_if_failed(ledger.workspace_id, todo_id, ledger.owner)
+        ).assignee_id
+        for todo_id in todo_ids
+    ]
+    assert kept_for == [None, here.endpoint_id]
 
 
 async def test_a_second_revocation_is_refused_and_changes_nothing(ledger: Ledger) -> None:

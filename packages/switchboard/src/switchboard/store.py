@@ -147,7 +147,10 @@ class PeopleTodos(Contract):
     async def create_todos(
         self, workspace_id: WorkspaceId, todos: Sequence[NewTodo], actor: Actor
     ) -> Sequence[Created]:
-        """Add todos in one transaction; each key is decided by a unique index."""
+        """Add todos in one transaction; each key is decided by a unique index.
+
+        One whose assignee has ended meanwhile is failed at once, as its end would have done.
+        """
         ...
 
     async def todo(self, workspace_id: WorkspaceId, todo_id: TodoId) -> TodoHistory | None:

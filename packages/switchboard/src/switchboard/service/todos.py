@@ -9,7 +9,7 @@ from switchboard.domain.actor import Actor
 from switchboard.domain.credential import RandomBytes
 from switchboard.domain.identifier import mint_identifier
 from switchboard.domain.refusal import Refusal
-from switchboard.domain.todo import DEFAULT_JSON_BYTES, TodoId
+from switchboard.domain.todo import DEFAULT_JSON_BYTES, State, TodoId
 from switchboard.domain.workspace import WorkspaceId
 from switchboard.notifier import Notifier, TodoReady
 from switchboard.records import Changed, Created, NewTodo, TodoFilter, TodoHistory, TodoRow
@@ -103,5 +103,6 @@ class Todos:
 
 def tell_if_due(notifier: Notifier, created: Created) -> None:
     """Tell of a new todo that may be claimed at once."""
-    if created.todo.available_at_ms <= created.todo.created_at_ms:
+    todo = created.todo
+    if todo.state is State.PENDING and todo.available_at_ms <= todo.created_at_ms:
         notifier.publish(TodoReady(created.todo))

@@ -51,7 +51,7 @@ def _create(tx: Transaction, workspace_id: WorkspaceId, new: NewTodo, actor: Act
     if row is not None:
         todo = todo_of(row)
         write_event(tx, todo, Step.CREATE, actor, None)
-        return Created(todo, created=True)
+        return Created(_given_up_if_assignee_ended(tx, todo, actor), created=True)
     row = tx.one(
         "todo_by_live_key",
         workspace_id=workspace_id,
@@ -61,6 +61,18 @@ def _create(tx: Transaction, workspace_id: WorkspaceId, new: NewTodo, actor: Act
     )
     assert row is not None, "an insert without effect has met a live key"
     return Created(todo_of(row), created=False)
+
+
+def _given_up_if_assignee_ended(tx: Transaction, todo: Todo, actor: Actor) -> Todo:
+    """The end of its endpoint came between the look at it and this: as if it came just after."""
+    if todo.assignee_id is None:
+        return todo
+    row = tx.one("fail_if_assignee_ended", todo_id=todo.id)
+    if row is None:
+        return todo
+    failed = todo_of(row)
+    write_event(tx, failed, Step.REVOKE, actor, State.PENDING, "endpoint_revoked")
+    return failed
 
 
 def create_in_scope(tx: Transaction, caller: Caller, new: NewTodo) -> Created | Refusal:
