@@ -20,6 +20,7 @@ from mcp.shared.inbound import (
     validate_mcp_param_headers,
 )
 from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     HEADER_MISMATCH,
     INVALID_REQUEST,
@@ -82,11 +83,12 @@ def modern_fault(
 
 
 def modern_runner(server: Server[Any], state: Any, inbound: Inbound) -> ServerRunner[Any]:
-    """A kernel for one message whose envelope was found good."""
-    route = classify_inbound_request(_body(inbound))
-    assert not isinstance(route, InboundLadderRejection), "modern_fault comes first"
+    """A kernel for one message whose envelope `modern_fault` has found good."""
+    envelope = _meta(inbound)
     connection = Connection.from_envelope(
-        route.protocol_version, route.client_info, route.client_capabilities
+        envelope[PROTOCOL_VERSION_META_KEY],
+        envelope.get(CLIENT_INFO_META_KEY),
+        envelope[CLIENT_CAPABILITIES_META_KEY],
     )
     return ServerRunner(server, connection, state)
 
