@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.agents import Agent, claim_and_complete, echo, heartbeat, list_todos
 from bench.load import Conversation, Round, drive
 from bench.servers import ServerProcess, cores, running, scratch
-from bench.service import BenchService, serving, streams
+from bench.service import BenchService, open_streams, serving
 from bench.table import Line, rendered, verdicts
 
 PEERS = {"bare": "bare ASGI answer", "fastmcp": "FastMCP echo", "sdk": "SDK echo"}
@@ -100,7 +100,7 @@ def _crowded(plan: Plan, service: BenchService) -> list[Line]:
     crowd = service.agents(plan.crowd)
     step = max(1, len(crowd) // most)
     agents = (crowd * most)[::step][:most]
-    with streams(crowd):
+    with open_streams(crowd):
         return [_our_round(plan, service, case, agents, crowd=plan.crowd) for case in plan.cases]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from bench.agents import LIST_ROWS, Agent
 from bench.servers import ServerFault, ServerProcess, running
 
 _PROGRAM = Path(sys.executable).with_name("switchboard")
-QUEUES = ["work", "held", "shelf"]
+QUEUES = ("work", "held", "shelf")
 BULK = 500
 SESSIONS_PER_ENDPOINT = 25
 """Below the 32 streams that one endpoint may hold open."""
@@ -28,7 +28,7 @@ _SETTINGS = {
 
 @contextmanager
 def serving(directory: Path) -> Generator[BenchService]:
-    """A service on new data in `directory`."""
+    """A service on new data in `directory`, with two pages of todos on the shelf."""
     data_dir = directory / "data"
     command = [str(_PROGRAM), "serve", "--port", "0", "--json"]
     command += ["--data-dir", str(data_dir)]
@@ -55,9 +55,9 @@ class BenchService:
             todos = [{"title": f"Todo {n}", "queue": queue, "payload": {"n": n}} for n in part]
             self._post("/todos", {"todos": todos})
 
-    def vend(self) -> Agent:
-        """An endpoint of its own on all queues, without a session."""
-        revealed = self._post("/endpoints", {"agent": "bench", "queues": QUEUES})
+    def vend(self, queues: Sequence[str] = QUEUES) -> Agent:
+        """An endpoint of its own, without a session."""
+        revealed = self._post("/endpoints", {"agent": "bench", "queues": list(queues)})
         path = "/mcp/" + str(revealed["url"]).rpartition("/")[2]
         return Agent(self.server, path, revealed["credential"])
 
@@ -69,6 +69,14 @@ class BenchService:
             wanted = min(SESSIONS_PER_ENDPOINT, count - len(opened))
             opened += [endpoint.connected() for _ in range(wanted)]
         return opened
+
+    def todo_request(self, queue: str) -> bytes:
+        """The request that adds a todo, as it goes over the wire."""
+        body = json.dumps({"title": "Ring", "queue": queue}).encode()
+        lines = ["POST /api/v1/todos HTTP/1.1", f"Host: 127.0.0.1:{self.server.port}"]
+        lines += [f"Authorization: Bearer {self._token}", "Content-Type: application/json"]
+        lines += [f"Content-Length: {len(body)}", "", ""]
+        return "\r\n".join(lines).encode() + body
 
     def _post(self, path: str, body: object) -> dict[str, Any]:
         headers = {
@@ -83,9 +91,10 @@ class BenchService:
 
 
 @contextmanager
-def streams(agents: list[Agent]) -> Generator[None]:
+def open_streams(agents: list[Agent]) -> Generator[list[socket.socket]]:
     """A notification stream open for each agent."""
     with ExitStack() as opened:
+        wires: list[socket.socket] = []
         for agent in agents:
             wire = socket.create_connection(("127.0.0.1", agent.server.port), timeout=20)
             opened.callback(wire.close)
@@ -93,4 +102,5 @@ def streams(agents: list[Agent]) -> Generator[None]:
             head = wire.recv(4096)
             if b" 200 " not in head.split(b"\r\n", 1)[0]:
                 raise ServerFault(f"a stream was answered with {head[:200]!r}")
-        yield
+            wires.append(wire)
+        yield wires
