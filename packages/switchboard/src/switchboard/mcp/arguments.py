@@ -41,7 +41,7 @@ def check(
     for name, value in given.items():
         schema = schemas.get(name)
         if schema is None:
-            return invalid(name if len(name) <= _MAX_NAMED and is_storable(name) else "arguments")
+            return invalid(name if is_one_line(name, _MAX_NAMED) else "arguments")
         if value is None:
             continue
         fitted = _fitted(name, value, schema, max_json_bytes)
