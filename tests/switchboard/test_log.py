@@ -10,12 +10,14 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from agent_transport.admission.asgi import Message, Receive, Scope, Send
 from switchboard.domain.credential import (
     display_prefix,
     mint_credential,
     mint_lease_token,
     mint_operator_token,
 )
+from switchboard.front import Front
 from switchboard.log import mask_secrets
 from switchboard.request_scope import begin_request, request_at_hand
 from tests.switchboard.captured_log import CapturedLog, captured_log
@@ -80,6 +82,24 @@ async def test_all_that_is_logged_for_a_request_says_what_is_known_of_it(
     assert (other["request_id"], other["slug"]) == (second["request_id"], "bot-2")
     assert (late["tool"], other["tool"]) == ("claim", "its own"), "a record's own keys win"
     assert "request_id" not in log.the("outside")
+
+
+async def test_each_request_to_whichever_surface_has_an_id_of_its_own(log: CapturedLog) -> None:
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        logging.getLogger("surface").warning("served", extra={"path": scope["path"]})
+
+    async def unused() -> Message:
+        raise AssertionError
+
+    async def unheard(_: Message) -> None:
+        pass
+
+    front = Front(agents=application, api=application, alive=application, ready=application)
+    for path in ("/mcp/bot-1", "/api/v1/todos", "/healthz", "/readyz"):
+        await asyncio.create_task(front({"type": "http", "path": path}, unused, unheard))
+    ids = {record["request_id"] for record in log.of("served")}
+    assert len(ids) == 4
+    assert len({one.rpartition("-")[0] for one in ids}) == 1, "of one process"
 
 
 def test_a_display_prefix_stays_readable() -> None:

@@ -68,6 +68,7 @@ def test_a_statement_parses_says_what_it_is_for_and_is_used(name: str, tmp_path:
         ("list_live", "todo_live"),
         ("list_ended", "todo_ended"),
         ("todo_by_live_key", "todo_live_key"),
+        ("live_claim_by_key", "todo_claim_key"),
         ("caller_by_credential", "sqlite_autoindex_credential"),
         ("expired_endpoints", "endpoint_expiring"),
         ("expired_credentials", "credential_expiring"),

@@ -2,4 +2,4 @@
 SELECT * FROM todo
 WHERE holder_id = :endpoint_id AND claim_key = :claim_key AND workspace_id = :workspace_id
   AND ended_at_ms IS NULL AND lease_expires_at_ms > :now_ms
-ORDER BY lease_expires_at_ms DESC LIMIT 1
+LIMIT 1
