@@ -17,7 +17,7 @@ from bench.agents import Agent, claim_and_complete, echo, heartbeat, list_todos
 from bench.load import Conversation, Round, drive
 from bench.servers import ServerProcess, cores, running, scratch
 from bench.service import BenchService, open_streams, serving
-from bench.table import Line, rendered, verdicts
+from bench.table import MODERN, MODERN_REFERENCE, Line, rendered, verdicts
 
 PEERS = {"bare": "bare ASGI answer", "fastmcp": "FastMCP echo", "sdk": "SDK echo"}
 CLAIMS_PER_S = 6_000
@@ -33,7 +33,7 @@ class Plan:
     warm_s: float = 0.5
     measured_s: float = 3.0
     peers: tuple[str, ...] = tuple(PEERS)
-    cases: tuple[str, ...] = ("heartbeat", "claim", "list")
+    cases: tuple[str, ...] = ("heartbeat", "modern", "claim", "list")
 
 
 QUICK = Plan(connections=(1, 2), crowd=3, warm_s=0.05, measured_s=0.2, peers=("bare", "sdk"))
@@ -89,6 +89,9 @@ def _rounds(plan: Plan, peers: dict[str, ServerProcess], service: BenchService) 
         for name, server in peers.items():
             talks = [echo(_of_peer(server, name)) for _ in range(connections)]
             lines.append(Line(PEERS[name], connections, _drive(plan, server, talks)))
+        if "sdk" in peers:
+            talks = [echo(_of_peer(peers["sdk"], "sdk").modern()) for _ in range(connections)]
+            lines.append(Line(MODERN_REFERENCE, connections, _drive(plan, peers["sdk"], talks)))
         agents = service.agents(connections)
         lines += [_our_round(plan, service, case, agents) for case in plan.cases]
     return lines
@@ -110,7 +113,7 @@ def _our_round(
     name, talk = _CASES[case]
     if case == "claim":
         service.add("work", int(CLAIMS_PER_S * (plan.warm_s + plan.measured_s) / 2) + 500)
-    if case == "heartbeat":
+    if case in ("heartbeat", "modern"):
         service.add("held", len(agents))
     measured = _drive(plan, service.server, [talk(agent) for agent in agents])
     return Line(name, len(agents), measured, crowd)
@@ -119,6 +122,7 @@ def _our_round(
 _CASES: dict[str, tuple[str, Callable[[Agent], Conversation]]] = {
     "heartbeat": ("heartbeat", heartbeat),
     "claim": ("claim + complete", claim_and_complete),
+    "modern": (MODERN, lambda agent: heartbeat(agent, modern=True)),
     "list": ("list_todos of 20", list_todos),
 }
 

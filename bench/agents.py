@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ from bench.load import Conversation
 from bench.servers import ServerFault, ServerProcess
 
 PROTOCOL_VERSION = "2025-11-25"
+MODERN_VERSION = "2026-07-28"
 ECHO_TEXT = "x" * 100
 LIST_ROWS = 20
 
@@ -20,17 +21,26 @@ _ID = "td_" + "0" * 26
 _TOKEN = "lt_" + "a" * 20
 """Stand-ins of the true lengths, so that a request can be filled in without being built anew."""
 
+_ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+}
 _ACCEPT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One MCP session on a server. `credential` and `session` None: the server asks for none."""
+    """One MCP client of a server. `credential` and `session` None: the server asks for none.
+
+    `is_modern`: its tool calls are of the 2026-07-28 era, each of which stands alone.
+    """
 
     server: ServerProcess
     path: str
     credential: str | None = None
     session: str | None = None
+    is_modern: bool = False
 
     @property
     def headers(self) -> dict[str, str]:
@@ -58,6 +68,10 @@ class Agent:
         self.server.exchange("POST", self.path, agent.headers, told)
         return agent
 
+    def modern(self) -> Agent:
+        """This agent as one of the 2026-07-28 era."""
+        return replace(self, is_modern=True)
+
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """One call outside the measured time: its structured result."""
         message = _message("tools/call", {"name": tool, "arguments": arguments}, 0)
@@ -70,11 +84,15 @@ class Agent:
 
     def request(self, tool: str, arguments: Mapping[str, Any], request_id: int) -> bytes:
         """A tool call as it goes over the wire."""
-        body = orjson.dumps(
-            _message("tools/call", {"name": tool, "arguments": arguments}, request_id)
-        )
+        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        headers = self.headers
+        if self.is_modern:
+            params["_meta"] = _ENVELOPE
+            era = {"MCP-Protocol-Version": MODERN_VERSION}
+            headers |= era | {"Mcp-Method": "tools/call", "Mcp-Name": tool}
+        body = orjson.dumps(_message("tools/call", params, request_id))
         lines = [f"POST {self.path} HTTP/1.1", f"Host: 127.0.0.1:{self.server.port}"]
-        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
         lines += [f"Content-Length: {len(body)}", "", ""]
         return "\r\n".join(lines).encode() + body
 
@@ -95,11 +113,12 @@ def list_todos(agent: Agent) -> Conversation:
     return _again(agent.request("list_todos", {"queue": "shelf", "limit": LIST_ROWS}, 1))
 
 
-def heartbeat(agent: Agent) -> Conversation:
+def heartbeat(agent: Agent, *, modern: bool = False) -> Conversation:
     """One todo is held for the whole round."""
     lease = agent.call("claim", queue="held")
     held = {"id": lease["id"], "lease_token": lease["lease_token"], "lease_seconds": 600}
-    return _again(agent.request("heartbeat", held, 1))
+    speaker = agent.modern() if modern else agent
+    return _again(speaker.request("heartbeat", held, 1))
 
 
 def claim_and_complete(agent: Agent) -> Conversation:
