@@ -19,8 +19,8 @@ from tests.switchboard.concurrency.shuffled_loop import ShuffledLoop
 from tests.switchboard.mcp.serving import Surface, serving
 
 SEEDS = (1, 2, 3)
-FRESH_SEED = random.SystemRandom().randrange(4, 1_000_000)
-"""One that nobody tried yet: the suite goes on looking."""
+FRESH_SEED = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID")).randrange(4, 1_000_000)
+"""One that nobody tried yet: the suite goes on looking. All workers of a run try the same one."""
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], ShuffledLoop]]:
