@@ -4,12 +4,14 @@
     async def test_lifecycle(check: Check) -> None:
         await check(MyUnderTest())
 
-A check fails with AssertionError.
+A check fails by raising: AssertionError for what it saw, or whatever the transport itself raised.
+Nothing that must happen is waited for longer than `KIT_BOUND_S`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -69,11 +71,14 @@ async def shape_is_the_contract_and_frozen(it: UnderTest) -> None:
     transport, descriptor = it.transport, it.transport.descriptor
     public = {name for name in dir(transport) if not name.startswith("_")}
     assert public == CONTRACT, f"it has {sorted(public)}"
-    assert transport.name == descriptor.name
-    assert descriptor.kind == "service"
+    assert transport.name == descriptor.name, "it and its descriptor have two names"
+    assert descriptor.kind == "service", f"it is a {descriptor.kind}"
+    for name in ("start", "stop", "wait_closed"):
+        assert inspect.iscoroutinefunction(getattr(transport, name)), f"{name} is not async"
+    assert not inspect.iscoroutinefunction(transport.attach), "attach is async"
     for thing, name in ((transport, "name"), (transport, "start"), (transport, "extra")):
         _assert_frozen(thing, name)
-    for name in ("name", "kind"):
+    for name in ("name", "kind", "extra"):
         _assert_frozen(descriptor, name)
 
 
@@ -84,7 +89,7 @@ async def start_before_attach_is_refused(it: UnderTest) -> None:
 
 async def start_returns_when_requests_are_served(it: UnderTest) -> None:
     await _started(it)
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     assert not await it.is_serving()
 
 
@@ -92,52 +97,52 @@ async def start_while_started_is_refused(it: UnderTest) -> None:
     await _started(it)
     await _raises(AlreadyStarted, it.transport.start())
     assert await it.is_serving(), "a refused start must not disturb the running one"
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
 
 
 async def start_while_starting_is_refused(it: UnderTest) -> None:
     starting = await _starting(it)
     await _raises(AlreadyStarted, it.transport.start())
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     await _raises(StoppedWhileStarting, starting)
 
 
 async def attach_while_active_is_refused(it: UnderTest) -> None:
     starting = await _starting(it)
     _refuses_attach(it)
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     await _raises(StoppedWhileStarting, starting)
     await _started(it)
     _refuses_attach(it)
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
 
 
 async def the_last_attach_counts(it: UnderTest) -> None:
     it.transport.attach(it.hanging_session())
     await _started(it)
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
 
 
 async def stop_may_be_repeated_at_once_and_come_first(it: UnderTest) -> None:
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     await _started(it)
     await _bounded(asyncio.gather(*(it.transport.stop() for _ in range(3))))
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     assert not await it.is_serving()
 
 
 async def stop_detaches(it: UnderTest) -> None:
     it.transport.attach(it.session())
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     await _raises(NotAttached, it.transport.start())
 
 
 async def a_new_start_needs_a_new_attach(it: UnderTest) -> None:
     await _started(it)
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     await _raises(NotAttached, it.transport.start())
     await _started(it)
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
 
 
 async def a_stop_during_start_wins(it: UnderTest) -> None:
@@ -167,7 +172,7 @@ async def a_start_that_is_cancelled_leaves_nothing(it: UnderTest) -> None:
 
 async def a_hanging_catalog_ends_the_start_at_its_bound(it: UnderTest) -> None:
     starting = await _starting(it)
-    await it.pass_start_bound()
+    await _bounded(it.pass_start_bound())
     await _raises(StartTimedOut, starting)
     assert not await it.is_serving()
     await _raises(NotAttached, it.transport.start())
@@ -186,7 +191,7 @@ async def a_peer_that_leaves_ends_the_run(it: UnderTest) -> None:
     it.leave()
     await _bounded(closed)
     assert not await it.is_serving()
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
 
 
 async def wait_closed_ends_with_stop(it: UnderTest) -> None:
@@ -195,7 +200,7 @@ async def wait_closed_ends_with_stop(it: UnderTest) -> None:
     closed = asyncio.ensure_future(it.transport.wait_closed())
     await asyncio.sleep(0)
     assert not closed.done()
-    await it.transport.stop()
+    await _bounded(it.transport.stop())
     await _bounded(closed)
 
 
