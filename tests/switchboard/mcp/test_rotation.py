@@ -9,9 +9,10 @@ import pytest
 
 from switchboard.domain.endpoint import EndpointId
 from switchboard.domain.todo import State
-from switchboard.records import Session
+from switchboard.records import NewCredential, Session
 from switchboard.service.endpoints import NewKey
 from tests.agent_transport.mcp.wire_client import read_head
+from tests.builders import new_id
 from tests.switchboard.mcp.agent import Agent
 from tests.switchboard.mcp.serving import Surface, until
 from tests.switchboard.mcp.test_listening import BELL, acknowledged, listening, modern_bytes
@@ -82,7 +83,7 @@ async def test_what_the_old_credential_opened_goes_on_through_the_overlap_and_th
             assert (await new.post("ping")).status == 200
 
 
-@pytest.mark.parametrize("end", ["rotate", "revoke"])
+@pytest.mark.parametrize("end", ["rotate", "revoke", "rotate, and the signal is lost"])
 async def test_a_request_whose_credential_ends_while_its_body_comes_runs_nothing(
     surface: Surface, end: str
 ) -> None:
@@ -97,8 +98,15 @@ async def test_a_request_whose_credential_ends_while_its_body_comes_runs_nothing
         await until(lambda: surface.app.last_seen.at_ms(endpoint.id) != stamped)
         if end == "rotate":
             await rotated(surface, agent)
-        else:
+        elif end == "revoke":
             await surface.revoke(agent)
+        else:
+            await surface.store.rotate_credential_if_active(
+                surface.ledger.workspace_id,
+                agent.slug,
+                NewCredential(new_id("cr", surface.clock), bytes(32), "sbk_AAAA"),
+                0,
+            )
         writer.write(raw[-1:])
         status, headers = await read_head(reader)
         assert (status, headers["content-length"]) == (401, "0")

@@ -79,6 +79,11 @@ class Tools:
         request.todo_id = checked.get("id")
         try:
             answer = await self._verbs[verb](checked, call)
+            if isinstance(answer, Refusal) and answer.code is Code.FORBIDDEN:
+                # Scope was judged above, so the credential has ended since it was admitted, and
+                # the ledger knows before the signal is here: 401 like the next call.
+                call.ended.set(EndReason.REVOKED)
+                raise CallEnded
             return _refused(answer) if isinstance(answer, Refusal) else success(answer)
         except CallEnded:
             raise
