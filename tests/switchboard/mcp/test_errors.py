@@ -279,3 +279,24 @@ async def test_a_message_that_breaks_the_kernel_is_an_error_and_the_connection_s
     record = log.the("handler_failed")
     assert record["slug"] == agent.slug
     assert "a defect outside of any tool" in record["exception"]
+
+
+@requirement("SPEC-0014/errors/none-swallowed")
+async def test_times_that_could_not_be_written_are_logged_and_written_later(
+    surface: Surface, log: CapturedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await surface.agent()
+    surface.clock.advance(5_000)
+    assert (await agent.post("ping")).status == 200
+
+    async def fails(*_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(surface.store, "stamp_last_seen", fails)
+        patched.setattr(surface.store, "touch_sessions", fails)
+        await surface.upkeep.flush()
+    for event in ("last_seen_unwritten", "session_use_unwritten"):
+        assert "StoreUnavailable: gone" in log.the(event)["exception"]
+    await surface.upkeep.flush()
+    assert (await surface.endpoint(agent)).last_seen_at_ms == surface.clock.now_ms()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,6 +18,7 @@ from switchboard.records import Session
 from switchboard.service.validation import json_text
 from switchboard.store import Endpoints
 
+_log = logging.getLogger(__name__)
 SESSIONS_PER_ENDPOINT = 256
 MAX_CLIENT_BYTES = 16_384
 """What a client may have kept of itself; 256 sessions of 1 MiB each would fill the disk."""
@@ -109,6 +111,7 @@ class StoredSessions:
             try:
                 await self._store.touch_sessions(tuple(batch.items()))
             except StoreError:
+                _log.warning("session_use_unwritten", exc_info=True, extra={"sessions": len(batch)})
                 self._used = batch | self._used
 
 

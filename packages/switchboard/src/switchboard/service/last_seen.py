@@ -36,5 +36,5 @@ class LastSeen:
         try:
             await self._store.stamp_last_seen(tuple(batch.items()))
         except StoreError:
-            _log.warning("last_seen_unwritten", extra={"endpoints": len(batch)})
+            _log.warning("last_seen_unwritten", exc_info=True, extra={"endpoints": len(batch)})
             self._unwritten = batch | self._unwritten
