@@ -99,6 +99,14 @@ def test_a_url_that_leads_nowhere_is_unreachable(url: str, tmp_path: Path) -> No
     assert "reachable" in told(ended)
 
 
+def test_a_password_in_the_url_is_not_repeated(tmp_path: Path) -> None:
+    url = "http://ada:hunter2@127.0.0.1:1/x"
+    ended = run("queue", "list", "--url", url, "--token", TOKEN, where=tmp_path)
+    assert ended.returncode == 6
+    assert "hunter2" not in told(ended)
+    assert "//127.0.0.1:1/x" in told(ended)
+
+
 @pytest.mark.parametrize("queues", ["7", "[{}]", "[7]"])
 def test_an_answer_that_no_service_gives_is_a_failure_and_no_traceback(
     queues: str, tmp_path: Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,9 @@ class Client:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             self._leave(
-                ExitCode.UNREACHABLE, "unreachable", f"{self.url} is not reachable: {reason}"
+                ExitCode.UNREACHABLE,
+                "unreachable",
+                f"{_without_user(self.url)} is not reachable: {reason}",
             )
         except UnicodeEncodeError:
             self._leave(ExitCode.USAGE, "invalid_argument", "an argument is not text in UTF-8")
@@ -92,6 +95,11 @@ class Client:
 
     def _leave(self, exit_code: ExitCode, code: str, detail: str) -> NoReturn:
         leave(exit_code, code, detail, as_json=self.as_json)
+
+
+def _without_user(url: str) -> str:
+    """A URL as it may be shown: some people keep a password in it, for the proxy in front."""
+    return re.sub(r"//[^/]*@", "//", url)
 
 
 def leave(exit_code: ExitCode, code: str, detail: str, *, as_json: bool) -> NoReturn:
