@@ -30,14 +30,27 @@ _DEFAULT_LIMITS = SocketLimits()
 TOOLS = ["echo", "version", "wait", "progress", "break", "undoable"]
 
 
+def _set_event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class MemorySessions:
     """Session rows in a dict, as another process would find them."""
 
     rows: dict[str, SessionRecord] = field(default_factory=dict[str, SessionRecord])
     broken: bool = False
+    opening: asyncio.Event = field(default_factory=asyncio.Event)
+    may_open: asyncio.Event = field(default_factory=_set_event)
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def open(self, caller: str, record: SessionRecord) -> None:
+        if self.broken:
+            raise OSError("disk")
+        self.opening.set()
+        await self.may_open.wait()
         self.rows[record.id] = record
 
     async def find(self, caller: str, session_id: str) -> SessionRecord | None:
@@ -46,6 +59,7 @@ class MemorySessions:
         return self.rows.get(session_id)
 
     async def close(self, caller: str, session_id: str) -> bool:
+        self.closed.set()
         return self.rows.pop(session_id, None) is not None
 
 

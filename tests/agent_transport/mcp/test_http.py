@@ -352,16 +352,6 @@ async def test_calls_in_flight_are_capped_per_key() -> None:
         assert (await call).status == 200
 
 
-async def test_an_unreadable_session_is_503_and_survives() -> None:
-    async with serving() as fixture:
-        client = Client(fixture.port)
-        await client.initialize()
-        fixture.sessions.broken = True
-        assert (await client.call("echo")).status == 503
-        fixture.sessions.broken = False
-        assert (await client.call("echo")).status == 200
-
-
 async def test_without_sessions_each_post_stands_alone_and_there_is_no_stream() -> None:
     async with serving(stateless=True) as fixture:
         client = Client(fixture.port)

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from mcp.server import Server
@@ -59,6 +60,10 @@ CALLS_BACK_S = 1.0
 _SESSION_ENDED = Fault(404, INVALID_REQUEST, "Session not found: send initialize again")
 _SESSION_MISSING = Fault(400, INVALID_REQUEST, "Mcp-Session-Id header is missing")
 _VERSION_MISSING = Fault(400, HEADER_MISMATCH, "MCP-Protocol-Version header is missing")
+
+
+class _SessionNotOpened(Exception):
+    """The store did not take a session whose handshake had succeeded."""
 
 
 class McpHttpCarrier(Generic[C]):
@@ -275,6 +280,10 @@ class McpHttpCarrier(Generic[C]):
                 await self._answer_ended(request, call, exchange)
             else:
                 handed_over = await exchange.answer(body, extra, status)
+        except _SessionNotOpened:
+            _log.exception("session_unreadable")
+            if not await exchange.close_stream():
+                await request.unavailable()
         finally:
             await exchange.end()
             if call.undos and not handed_over:
@@ -294,7 +303,7 @@ class McpHttpCarrier(Generic[C]):
             extra: Headers = ()
             if inbound.method == "initialize" and self._sessions is not None:
                 record = negotiated(result, inbound.params or {})
-                await self._sessions.open(call.caller, record)
+                await self._open(self._sessions, call, record)
                 extra = ((b"mcp-session-id", record.id.encode("ascii")),)
             return result_body(inbound.request_id, result), extra, 200
         except asyncio.CancelledError:
@@ -306,12 +315,22 @@ class McpHttpCarrier(Generic[C]):
             return None, (), 0
         except CallEnded:
             return None, (), 0
+        except _SessionNotOpened:
+            raise
         except Exception as raised:
             error = error_of(raised)
             body = error_body(inbound.request_id, error.code, error.message, error.data)
             return body, (), status_of(error.code) if call.modern else 200
         finally:
             call.task = None
+
+    async def _open(self, sessions: SessionStore[C], call: Call[C], record: SessionRecord) -> None:
+        # A client that never hears of its session cannot end it.
+        call.undo_if_unsent(partial(sessions.close, call.caller, record.id))
+        try:
+            await sessions.open(call.caller, record)
+        except Exception as failed:
+            raise _SessionNotOpened from failed
 
     async def _answer_ended(
         self, request: AdmittedRequest[C], call: Call[C], exchange: Exchange
