@@ -13,7 +13,7 @@ from switchboard.domain.todo import State
 from switchboard.records import TodoFilter
 from tests.agent_transport.mcp.wire_client import Answer
 from tests.switchboard.mcp.agent import Agent
-from tests.switchboard.mcp.serving import Surface
+from tests.switchboard.mcp.serving import Surface, until
 
 
 def chance(salt: int) -> random.Random:
@@ -84,6 +84,22 @@ async def cut_claims(surface: Surface, agent: Agent, times: int) -> None:
             await writer.drain()
         writer.transport.abort()
         await asyncio.sleep(0)
+
+
+async def cancel_claims(agent: Agent, times: int) -> None:
+    """Claims that their client takes back at once: what they answer is not made use of."""
+    for _ in range(times):
+        call = asyncio.create_task(agent.call("claim", lease_seconds=10))
+        await asyncio.sleep(0)  # its bytes have an id now
+        cancelled, answer = await asyncio.gather(agent.cancel(agent.last_id), call)
+        assert (cancelled.status, answer.status) == (202, 200)
+
+
+async def revoke_in_the_middle(surface: Surface, agent: Agent, book: Book) -> None:
+    """Revoke an endpoint once a few todos are done, whatever it holds by then."""
+    await until(lambda: sum(book.completed.values()) >= 3)
+    await surface.revoke(agent)
+    assert (await agent.post("ping")).status == 401
 
 
 async def keep_time(surface: Surface, done: asyncio.Event) -> None:

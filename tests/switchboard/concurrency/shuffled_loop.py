@@ -33,22 +33,21 @@ class _Shuffled(deque[asyncio.Handle]):
         self._chance = chance
 
     def popleft(self) -> asyncio.Handle:
-        if len(self) < 2:
-            return super().popleft()
-        index = self._chance.choice(self._next_ones())
-        self.rotate(-index)
-        handle = super().popleft()
-        self.rotate(index)
-        return handle
+        # Other threads append meanwhile: one look, and one removal at a place that stays.
+        waiting = list(self)
+        at = self._chance.randrange(_steps_in_front(waiting) + 1)
+        del self[at]
+        return waiting[at]
 
-    def _next_ones(self) -> range:
-        """The steps that wait in front, and the first callback that is none.
 
-        So a step may come late, but never before a callback that was there first: asyncio's own
-        sockets are handed to a task behind a callback that tidies up.
-        """
-        ahead = next((at for at, handle in enumerate(self) if not _is_step(handle)), len(self) - 1)
-        return range(ahead + 1)
+def _steps_in_front(waiting: list[asyncio.Handle]) -> int:
+    """The place of the first callback that is no step, or the last place.
+
+    A step may come late, but never before a callback that was there first: asyncio's own sockets
+    are handed to a task behind a callback that tidies up.
+    """
+    places = (at for at, handle in enumerate(waiting) if not _is_step(handle))
+    return next(places, len(waiting) - 1)
 
 
 def _is_step(handle: asyncio.Handle) -> bool:
