@@ -8,9 +8,19 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
+from mcp.shared.message import SessionMessage
 
-from agent_transport.errors import CatalogInvalid, PeerGone, StoppedWhileStarting
-from agent_transport.lifecycle import START_BOUND_S
+from agent_transport.errors import (
+    CarrierFailed,
+    CatalogInvalid,
+    CloseFailed,
+    NotAttached,
+    PeerGone,
+    StoppedWhileStarting,
+)
+from agent_transport.lifecycle import START_BOUND_S, STOP_BOUND_S
+from agent_transport.mcp.line_messages import LineInbox
+from agent_transport.mcp.standard_streams import Wire
 from agent_transport.mcp.stdio import create_mcp_transport
 from agent_transport.session import (
     CancelSignal,
@@ -204,3 +214,84 @@ async def test_a_stop_does_not_wait_for_a_client_that_reads_nothing(it: StdioUnd
         await invoked.get()
     async with asyncio.timeout(BOUND_S):
         await it.transport.stop()
+
+
+async def test_a_wire_that_is_none_fails_the_start(it: StdioUnderTest) -> None:
+    closed = Wire(it.peer.wire.inbound, 1_000_000)
+    transport = create_mcp_transport(wire=closed)
+    transport.attach(FakeSession())
+    with pytest.raises(CarrierFailed):
+        await transport.start()
+    with pytest.raises(NotAttached):
+        await transport.start()
+
+
+async def test_a_carrier_that_breaks_ends_the_run_and_says_so(
+    it: StdioUnderTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def break_(_: LineInbox) -> SessionMessage | Exception:
+        raise MemoryError
+
+    it.transport.attach(FakeSession())
+    await it.transport.start()
+    await it.peer.open_session()
+    closed = asyncio.ensure_future(it.transport.wait_closed())
+    monkeypatch.setattr(LineInbox, "receive", break_)
+    it.peer.ask("ping", request_id=2)
+    async with asyncio.timeout(BOUND_S):
+        with pytest.raises(CarrierFailed):
+            await closed
+    assert "service_failed" in caplog.text
+    monkeypatch.undo()
+    it.transport.attach(FakeSession())
+    await it.transport.start()
+    assert await it.is_serving()
+
+
+async def test_a_tool_that_will_not_end_makes_the_stop_fail_in_time() -> None:
+    session, running, released = FakeSession(), asyncio.Event(), asyncio.Event()
+
+    async def invoke(name: str, arguments: JsonObject, cancel: CancelSignal) -> ToolEnvelope:
+        running.set()
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+        return ToolEnvelope(True)
+
+    session.invoke = invoke
+    with pipe_peer() as peer:
+        it = StdioUnderTest(peer)
+        it.transport.attach(session)
+        await it.transport.start()
+        await it.peer.open_session()
+        it.peer.call("echo", request_id=2, text="x")
+        await running.wait()
+        stopping = asyncio.ensure_future(it.transport.stop())
+        try:
+            await it.clock.until_somebody_sleeps()
+            it.clock.advance(STOP_BOUND_S)
+            async with asyncio.timeout(BOUND_S):
+                with pytest.raises(CloseFailed):
+                    await stopping
+                with pytest.raises(CloseFailed):
+                    await it.transport.wait_closed()
+        finally:
+            released.set()
+
+
+async def test_a_tool_may_stop_the_transport_that_serves_it(it: StdioUnderTest) -> None:
+    session = FakeSession()
+
+    async def invoke(name: str, arguments: JsonObject, cancel: CancelSignal) -> ToolEnvelope:
+        await it.transport.stop()
+        return ToolEnvelope(True)
+
+    session.invoke = invoke
+    it.transport.attach(session)
+    await it.transport.start()
+    await it.peer.open_session()
+    it.peer.call("echo", request_id=2, text="x")
+    async with asyncio.timeout(BOUND_S):
+        await it.transport.wait_closed()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from mcp.server import Server
 
-from agent_transport.errors import PeerGone
+from agent_transport.errors import CloseFailed, PeerGone
 from agent_transport.lifecycle import Lifecycle, Opened, Sleep
 from agent_transport.mcp.catalog import SubmissionTool
 from agent_transport.mcp.line_messages import LineInbox, LineOutbox
@@ -72,8 +72,7 @@ class _Opener:
             try:
                 yield Opened(None, peer.until_over(running))
             finally:
-                running.cancel()
-                await asyncio.wait([running])
+                await _end(running)
                 await peer.writer.drain(LAST_WORDS_S)
         finally:
             if self._parent is not None and not peer.has_left:
@@ -93,6 +92,15 @@ class _Opener:
         # It outlives a run that the peer ended: what is left of the process is to end as well.
         self._parent = ParentWatch(peer.leave_threadsafe)
         self._parent.start()
+
+
+async def _end(running: asyncio.Task[None]) -> None:
+    running.cancel()
+    try:
+        await asyncio.wait([running])
+    finally:
+        if not running.done():  # the lifecycle's patience is over
+            raise CloseFailed("a call that was told to end goes on")
 
 
 class _Peer:
