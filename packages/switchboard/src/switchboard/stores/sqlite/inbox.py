@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -59,21 +60,29 @@ class Outcome:
 
 
 class Inbox:
-    """Where one event loop leaves work for the threads that `take` it."""
+    """Where one event loop leaves work for the threads that `take` it.
+
+    What is submitted in one step of the loop wakes a thread once, at the end of that step.
+    """
 
     def __init__(self) -> None:
-        self._items: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        self._items: deque[Item] = deque()
+        self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._is_calling = False
 
     def __len__(self) -> int:
         """How much waits to be taken up."""
-        return self._items.qsize()
+        return len(self._items)
 
     async def submit(self, work: Callable[[Transaction], T], bound_s: float) -> T:
         """Have `work` done. A caller cancelled before it was taken up has caused nothing."""
         loop = asyncio.get_running_loop()
         item = Item(work, loop.create_future())
         timer = loop.call_later(bound_s, item.expire)
-        self._items.put(item)
+        self._items.append(item)
+        if not self._is_calling:
+            self._is_calling = True
+            loop.call_soon(self._call)
         try:
             return await item.future
         finally:
@@ -82,29 +91,35 @@ class Inbox:
 
     def close(self) -> None:
         """One thread that takes will learn that nothing comes any more."""
-        self._items.put(None)
+        self._calls.put(False)
+
+    def _call(self) -> None:
+        self._is_calling = False
+        if self._items:
+            self._calls.put(True)
 
     # On the threads
 
     def take(self) -> tuple[list[Item], bool]:
-        """Wait for work, then take all of it, up to a batch. False: the inbox was closed."""
-        first = self._items.get()
-        rest, goes_on = ([], False) if first is None else self.take_waiting(MAX_BATCH - 1)
-        items = rest if first is None else [first, *rest]
-        return [item for item in items if item.take()], goes_on
+        """Wait for work, then take what is there, up to a batch. False: the inbox was closed."""
+        goes_on = self._calls.get()
+        items = self.take_waiting()
+        if self._items:  # more than a batch: the rest is called for once more
+            self._calls.put(goes_on)
+            goes_on = True
+        return items, goes_on
 
-    def take_waiting(self, limit: int) -> tuple[list[Item], bool]:
-        """What waits now, not yet won. False: the inbox was closed."""
+    def take_waiting(self) -> list[Item]:
+        """What waits now, up to a batch."""
         items: list[Item] = []
-        while len(items) < limit:
+        while len(items) < MAX_BATCH:
             try:
-                item = self._items.get_nowait()
-            except queue.Empty:
+                item = self._items.popleft()
+            except IndexError:
                 break
-            if item is None:
-                return items, False
-            items.append(item)
-        return items, True
+            if item.take():
+                items.append(item)
+        return items
 
 
 def tell(

@@ -98,6 +98,8 @@ class Readers:
         goes_on = True
         while goes_on:
             items, goes_on = self._inbox.take()
+            if not items:  # another thread was quicker
+                continue
             try:
                 connection = connection or connect(self._path)
                 outcomes = self._answered(connection, items)

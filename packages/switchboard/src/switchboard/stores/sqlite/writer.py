@@ -22,7 +22,7 @@ from typing import TypeVar
 from switchboard.clock import Clock
 from switchboard.errors import StoreUnavailable
 from switchboard.stores.sqlite.connection import Transaction, connect, migrate, translated
-from switchboard.stores.sqlite.inbox import MAX_BATCH, Inbox, Item, Outcome, tell
+from switchboard.stores.sqlite.inbox import Inbox, Item, Outcome, tell
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -191,11 +191,8 @@ class Writer:
 
     def _fail_queued(self) -> None:
         lost = StoreUnavailable("the writer has died")
-        while True:
-            queued, goes_on = self._inbox.take_waiting(MAX_BATCH)
-            self._tell([Outcome(item, error=lost) for item in queued if item.take()], [])
-            if goes_on and not queued:
-                return
+        while queued := self._inbox.take_waiting():
+            self._tell([Outcome(item, error=lost) for item in queued], [])
 
     def _assert_own_thread(self) -> None:
         assert threading.current_thread().name == "sqlite-writer", "only the writer thread writes"
