@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_transport.testing import LIFECYCLE_CHECKS
 from tests.agent_transport.cli.authorization_server import (
     CLIENT,
     SECRET,
@@ -25,6 +27,7 @@ from tests.docs.terminal import as_pattern, typed
 STDIO = GUIDE / "agent-over-stdio.md"
 LOOPBACK = GUIDE / "agent-on-this-machine.md"
 REMOTE = GUIDE / "agent-behind-oauth.md"
+TESTS = GUIDE / "agent-tests.md"
 PROGRAMS = Path(sys.executable).parent
 
 
@@ -96,6 +99,29 @@ async def test_the_page_about_oauth_with_a_real_authorization_server(directory: 
     assert_shows(REMOTE, shown, after=1)
     assert "token_refused reason=missing_token" in shown
     assert SECRET not in shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (0, ["the agent keeps its promises"]),
+        (1, [f"passed: {check.__name__}" for check in LIFECYCLE_CHECKS]),
+    ],
+    ids=["an agent", "a transport"],
+)
+def test_the_page_about_tests(directory: Path, number: int, shown: list[str]) -> None:
+    """Warnings are errors: a page that leaves a task behind is no example."""
+    code = code_blocks(TESTS, "python")[number].text
+    (directory / "written.py").write_text(code)
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-X", "dev", "written.py"],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr, ended.stdout.splitlines()) == (0, "", shown)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
