@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from mcp.server import Server
 from mcp.server.runner import ServerRunner
+from mcp.shared.exceptions import MCPError
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
@@ -329,6 +330,8 @@ class McpHttpCarrier(Generic[C]):
         call.undo_if_unsent(partial(sessions.close, call.caller, record.id))
         try:
             await sessions.open(call.caller, record)
+        except MCPError:
+            raise
         except Exception as failed:
             raise _SessionNotOpened from failed
 

@@ -48,7 +48,8 @@ def negotiated(result: Mapping[str, Any], params: JsonObject) -> SessionRecord:
 class SessionStore(Protocol[C_contra]):
     """Where sessions live. Called on every request, so reads should be cheap.
 
-    An exception of any method becomes 503: the session survives, the client tries again.
+    An exception of any method becomes 503: the session survives, the client tries again. Only an
+    `MCPError` of `open` is told to the client as it is: its handshake cannot be kept.
     """
 
     async def open(self, caller: C_contra, record: SessionRecord) -> None:
