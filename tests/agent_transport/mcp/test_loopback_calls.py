@@ -14,6 +14,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from agent_transport.errors import (
     AlreadyStarted,
+    CarrierFailed,
     CatalogInvalid,
     ListenFailed,
     StartTimedOut,
@@ -223,3 +224,19 @@ async def test_a_start_that_waits_for_the_catalog_can_be_ended_and_leaves_nothin
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", port)
     await host.stop()
+
+
+async def test_a_start_without_randomness_fails_and_frees_its_port() -> None:
+    def broken(count: int) -> bytes:
+        raise OSError("no randomness")
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    host = McpLoopbackHost(FakeSession(), port=port, entropy=broken)
+    with pytest.raises(CarrierFailed):
+        await host.start()
+    async with loopback(FakeSession(), port=port) as it:
+        assert (await it.post()).status == 200
+    with pytest.raises(AlreadyStarted):
+        await host.start()

@@ -49,19 +49,19 @@ def host_lifecycle(
     @asynccontextmanager
     async def open_host(attached: McpTransportSession) -> AsyncGenerator[Opened[R]]:
         endpoint = StatelessEndpoint(await build(attached))
-        bound = bind(host, port)
-        admission = admit(endpoint, bound_address(bound))
-        listener = Listener(
-            admission.app,
-            sockets=[bound],
-            limits=limits,
-            on_drain=[endpoint.drain],
-            grace_s=GRACE_S,
-            end_bound_s=_END_BOUND_S,
-        )
-        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        async with listener:
-            yield Opened(admission.listening, never)
+        with bind(host, port) as bound:
+            admission = admit(endpoint, bound_address(bound))
+            listener = Listener(
+                admission.app,
+                sockets=[bound],
+                limits=limits,
+                on_drain=[endpoint.drain],
+                grace_s=GRACE_S,
+                end_bound_s=_END_BOUND_S,
+            )
+            never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            async with listener:
+                yield Opened(admission.listening, never)
 
     lifecycle: Lifecycle[McpTransportSession, R] = Lifecycle(
         open_host, steps=SINGLE_USE, sleep=sleep
