@@ -32,6 +32,8 @@ ON_OPEN_AGAIN_AFTER_MS = 60_000
 RESUMED_LOOKED_AT = 64
 """A burst for six endpoints; what is beyond them rings as the first ones are taken or repeated."""
 RELEASER_QUIET_MS = 300_000
+RUNG_AT_A_STRETCH = 100
+"""Some milliseconds; then calls have their turn, and the first of these are on their way."""
 PASS_EVERY_S = 1.0
 AGAIN_IN_A_PASS = 50
 STOP_BOUND_S = 5.0
@@ -152,16 +154,20 @@ class Doorbells:
             taken = await self._ring_one(todo, hearing, now_ms)
             self._unclaimed.widen_later(todo, now_ms)
         else:
-            taken = self._ring_all(todo, hearing, now_ms)
+            taken = await self._ring_all(todo, hearing, now_ms)
             # Widening is part of a pool's first ring: it uses up none of the repetitions.
             self._unclaimed.ring_later(todo, todo.rings + taken - pool, now_ms)
         if taken:
             await self._store.count_ring(todo.id)
 
-    def _ring_all(self, todo: Todo, hearing: list[EndpointStreams], now_ms: int) -> bool:
+    async def _ring_all(self, todo: Todo, hearing: list[EndpointStreams], now_ms: int) -> bool:
         frame = notification_frame(METHOD, doorbell_params(todo))
-        taken = [self._ring_endpoint(todo, streams, frame, now_ms) for streams in hearing]
-        return any(taken)
+        taken = False
+        for number, streams in enumerate(hearing, 1):
+            taken = self._ring_endpoint(todo, streams, frame, now_ms) or taken
+            if number % RUNG_AT_A_STRETCH == 0:
+                await asyncio.sleep(0)
+        return taken
 
     async def _ring_one(self, todo: Todo, hearing: list[EndpointStreams], now_ms: int) -> bool:
         """Of a pool, the idle ones in turn, then the busy ones in turn, until one takes it."""
@@ -174,7 +180,7 @@ class Doorbells:
 
         frame = notification_frame(METHOD, doorbell_params(todo))
         for streams in sorted(hearing, key=rank):
-            if streams.streams and self._ring_endpoint(todo, streams, frame, now_ms, hold=False):
+            if self._ring_endpoint(todo, streams, frame, now_ms, hold=False):
                 self._turn.pop(streams.caller.endpoint_id, None)
                 self._turn[streams.caller.endpoint_id] = None
                 return True
@@ -190,6 +196,8 @@ class Doorbells:
         hold: bool = True,
     ) -> bool:
         """Ring one stream. `hold`: what a storm suppresses is told of later."""
+        if not streams.streams:  # they closed since they were found
+            return False
         endpoint_id = streams.caller.endpoint_id
         if self._storm.take(endpoint_id, now_ms / 1000) > 0:
             if hold:
