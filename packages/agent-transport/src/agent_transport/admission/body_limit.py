@@ -39,10 +39,10 @@ def declares_more_than(limit_bytes: int, headers: Iterable[tuple[bytes, bytes]])
 
     Contradictory or unreadable lengths are the HTTP parser's to refuse; here the largest counts.
     """
-    return any(
-        name == b"content-length" and value.isdigit() and _exceeds(value, limit_bytes)
-        for name, value in headers
-    )
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit() and _exceeds(value, limit_bytes):
+            return True
+    return False
 
 
 async def read_body(
@@ -58,6 +58,8 @@ async def read_body(
     """
     if declares_more_than(limit_bytes, scope["headers"]):
         return BodyFault.TOO_LARGE
+    if bound_s is None:
+        return await _collect(receive, limit_bytes)
     try:
         async with asyncio.timeout(bound_s):
             return await _collect(receive, limit_bytes)
@@ -81,7 +83,12 @@ async def _collect(receive: Receive, limit_bytes: int) -> bytes | BodyFault:
         parts.append(part)
 
 
+_FEW_DIGITS = 18
+
+
 def _exceeds(digits: bytes, limit_bytes: int) -> bool:
+    if len(digits) <= _FEW_DIGITS:
+        return int(digits) > limit_bytes
     # Compare lengths first: int() refuses, and older ones crawl over, thousands of digits.
     significant = digits.lstrip(b"0") or b"0"
     longest = len(str(limit_bytes))
