@@ -39,6 +39,7 @@ PUBLIC_PATHS = frozenset(("/api/v1/openapi.json", "/api/v1/docs"))
 FindOperator = Callable[[bytes], Awaitable[Operator | None]]
 
 _log = logging.getLogger(__name__)
+STORE_BACK_S = 2.0
 _SHAPE = prefixed_shape(b"sbo_", 43)
 _READING = ("GET", "HEAD")
 _UNKNOWN = Problem(
@@ -109,7 +110,7 @@ class ApiGate:
             operator = await self._authenticate(scope)
         except StoreError:
             _log.warning("token_unreadable", exc_info=True)
-            return of_code(Code.UNAVAILABLE, ((b"retry-after", b"2"),))
+            return of_code(Code.UNAVAILABLE, (retry_after(STORE_BACK_S, self._random),))
         if operator is None:
             return self._unknown(scope)
         needed = Role.VIEWER if scope["method"] in _READING else Role.OPERATOR

@@ -35,6 +35,8 @@ from switchboard.store import Endpoints
 _log = logging.getLogger(__name__)
 ENDPOINT_RATE = Rate(20, 40)
 ADDRESS_RATE = Rate(50, 100)
+STORE_BACK_S = 2.0
+"""Long enough for a lock or a restart, short enough to go unnoticed."""
 _SHAPE = prefixed_shape(b"sbk_", 43)
 _UNKNOWN = Refusal(401, Reason.CREDENTIAL, (PLAIN_CHALLENGE,))
 
@@ -97,7 +99,8 @@ class AgentAdmission:
             caller = await self._authenticate(scope)
         except StoreError:
             _log.warning("credential_unreadable", exc_info=True)
-            return Refusal(503, Reason.UNAVAILABLE, ((b"retry-after", b"2"),))
+            wait = retry_after(STORE_BACK_S, self._random)
+            return Refusal(503, Reason.UNAVAILABLE, (wait,))
         return self._refused(scope) if caller is None else self._admit(scope, caller)
 
     async def _authenticate(self, scope: Scope) -> Caller | None:
