@@ -99,6 +99,8 @@ async def refusals(agent: Agent, verb: Verb, arguments: dict[str, Any], name: st
     assert error["code"] in ("invalid_argument", "not_found", "forbidden")
     assert text.startswith(f"{error['code']}: {name}"), (text, arguments[name])
     assert error["retryable"] is False
+    if error["code"] == "invalid_argument" and name != "lease_token":
+        assert text.endswith("Correct it and call again."), text
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,21 @@ async def test_each_kind_of_refusal_has_a_code_a_reason_and_advice(surface: Surf
     assert (await agent.refused("claim", id=paused))["reason"] == "paused"
 
 
+async def test_a_refused_argument_is_told_with_the_rule_that_it_breaks(surface: Surface) -> None:
+    agent = await surface.agent("reviews", "builds", verbs=EVERY)
+    for tool, arguments, told in (
+        ("list_todos", {"limit": 0}, "Optional, an integer from 1 to 200. "),
+        ("list_todos", {"state": "ready"}, "one of pending, claimed, done, failed, cancelled. "),
+        ("fail", {"id": ID, "retry": "no"}, "Optional, true or false. "),
+        ("create_todo", {"queue": "builds"}, "Required, a string of at most 200 characters"),
+        ("complete", {"id": ID, "outcome": 1}, "complete takes id, result, summary, lease_token."),
+        ("claim", {"queue": "secrets"}, "This endpoint was granted reviews, builds; do not"),
+        ("heartbeat", {"id": ID, "lease_token": 7}, "Pass the lease_token your last claim"),
+    ):
+        answer = await agent.call(tool, **arguments)
+        assert told in answer.json["result"]["content"][0]["text"]
+
+
 async def test_a_full_page_of_long_rows_stays_under_64_kib_and_pages_join(
     surface: Surface,
 ) -> None:

@@ -8,7 +8,7 @@ import orjson
 
 from switchboard.clock import rfc3339
 from switchboard.domain.endpoint import Caller
-from switchboard.domain.refusal import Code, Reason, Refusal
+from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import Attempt, State, Todo
 from switchboard.records import TodoHistory
 from switchboard.service.leases import Lease
@@ -24,15 +24,6 @@ RETRY_FROM_S = 2
 
 _STATES = {state: state.value for state in State}
 _RETRYABLE = (Code.UNAVAILABLE, Code.RATE_LIMITED)
-_ADVICE = {
-    Code.FORBIDDEN: "This is outside what the endpoint was granted; do not try it again.",
-    Code.NOT_FOUND: "There is no such todo in scope; take another.",
-    Code.CONFLICT: "Stop working on this todo and take another.",
-    Code.INVALID_ARGUMENT: "Correct the argument and call again.",
-    Code.RATE_LIMITED: "Wait, then call again.",
-    Code.UNAVAILABLE: "The ledger cannot answer now; call again in a few seconds.",
-    Code.INTERNAL: "The call failed; tell the operator if it happens again.",
-}
 
 
 def row(todo: Todo, caller: Caller, *, claimable: bool = False) -> Answer:
@@ -121,12 +112,12 @@ def spelled_out(answer: Answer) -> Answer:
     return answer | {"structuredContent": orjson.loads(answer["content"][0]["text"])}
 
 
-def failure(refusal: Refusal, *, retry_after_s: int = RETRY_FROM_S) -> Answer:
+def failure(refusal: Refusal, what_to_do: str, *, retry_after_s: int = RETRY_FROM_S) -> Answer:
     """A tool error: code, what stood in the way, what to do and, if that helps, when."""
     code, reason = refusal.code, refusal.reason
     parts = [reason.value if reason else None, refusal.field]
     what = ", ".join(part for part in parts if part)
-    told = f"{code.value}: {what + '. ' if what else ''}{_advice(refusal)}"
+    told = f"{code.value}: {what + '. ' if what else ''}{what_to_do}"
     error: dict[str, Any] = {"code": code.value, "retryable": code in _RETRYABLE}
     if reason is not None:
         error["reason"] = reason.value
@@ -138,14 +129,6 @@ def failure(refusal: Refusal, *, retry_after_s: int = RETRY_FROM_S) -> Answer:
         "resultType": "complete",
         "_meta": {"switchboard/error": error},
     }
-
-
-def _advice(refusal: Refusal) -> str:
-    if refusal.code is Code.INVALID_ARGUMENT and refusal.field == "lease_token":
-        return "Pass the lease_token your last claim returned."
-    if refusal.reason is Reason.STALE_TOKEN:
-        return "Pass the lease_token your last claim returned, or stop."
-    return _ADVICE[refusal.code]
 
 
 def _attempt(attempt: Attempt) -> Answer:

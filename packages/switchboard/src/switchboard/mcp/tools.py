@@ -11,6 +11,7 @@ from switchboard.domain.endpoint import Caller, Verb
 from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import State, Todo, TodoId
 from switchboard.errors import StoreUnavailable
+from switchboard.mcp.advice import advice
 from switchboard.mcp.answers import (
     RETRY_FROM_S,
     Answer,
@@ -35,6 +36,8 @@ DEFAULT_ROWS = 50
 RETRY_AT_MOST_S = 30
 RETRY_SPREAD_S = 4
 """A batch that is lost fails hundreds of calls in one moment; they shall not return in one."""
+_LOGGED = (Code.UNAVAILABLE, Code.INTERNAL)
+"""These have a record of their own, with the cause."""
 
 Run = Callable[[Arguments, Call[Caller]], Awaitable[Answer | Refusal]]
 
@@ -71,29 +74,44 @@ class Tools:
         """Run one verb. Nothing is read or written before the guards have passed."""
         request = request_at_hand() or RequestScope()
         request.tool, request.session = verb.value, call.session and call.session.id[:8]
+        answer = await self._answer(verb, given, call, request)
+        if isinstance(answer, Refusal):
+            return self._refused(answer, verb, call.caller)
+        return answer
+
+    async def _answer(
+        self, verb: Verb, given: Mapping[str, Any], call: Call[Caller], request: RequestScope
+    ) -> Answer | Refusal:
         if verb not in call.caller.verbs:
-            return _refused(Refusal(Code.FORBIDDEN))
+            return Refusal(Code.FORBIDDEN)
         checked = check(verb, given, call.caller, self._max_json_bytes)
         if isinstance(checked, Refusal):
-            return _refused(checked)
+            return checked
         request.todo_id = checked.get("id")
         try:
             answer = await self._verbs[verb](checked, call)
-            if isinstance(answer, Refusal) and answer.code is Code.FORBIDDEN:
-                # Scope was judged above, so the credential has ended since it was admitted, and
-                # the ledger knows before the signal is here: 401 like the next call.
-                call.ended.set(EndReason.REVOKED)
-                raise CallEnded
-            return _refused(answer) if isinstance(answer, Refusal) else success(answer)
+            if not isinstance(answer, Refusal):
+                return success(answer)
         except CallEnded:
             raise
         except StoreUnavailable:
             _log.warning("tool_unavailable", exc_info=True)
-            spread_s = round(self._random() * RETRY_SPREAD_S)
-            return failure(Refusal(Code.UNAVAILABLE), retry_after_s=RETRY_FROM_S + spread_s)
+            return Refusal(Code.UNAVAILABLE)
         except Exception:
             _log.exception("tool_failed")
-            return failure(Refusal(Code.INTERNAL))
+            return Refusal(Code.INTERNAL)
+        if answer.code is Code.FORBIDDEN:
+            # Scope was judged above, so the credential has ended since it was admitted, and
+            # the ledger knows before the signal is here: 401 like the next call.
+            call.ended.set(EndReason.REVOKED)
+            raise CallEnded
+        return answer
+
+    def _refused(self, refusal: Refusal, verb: Verb, caller: Caller) -> Answer:
+        if refusal.code not in _LOGGED:
+            _log.info("tool_refused", extra=_why(refusal))
+        retry_after_s = RETRY_FROM_S + round(self._random() * RETRY_SPREAD_S)
+        return failure(refusal, advice(refusal, verb, caller), retry_after_s=retry_after_s)
 
     # With a lease
 
@@ -189,11 +207,6 @@ class Tools:
     async def _row(self, todo: Todo, caller: Caller) -> Answer:
         claimable = await self._work.is_claimable(caller, todo)
         return row(todo, caller, claimable=claimable)
-
-
-def _refused(refusal: Refusal) -> Answer:
-    _log.info("tool_refused", extra=_why(refusal))
-    return failure(refusal)
 
 
 def _why(refusal: Refusal) -> dict[str, str]:
