@@ -12,9 +12,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.raw_agent import RawAgent
+from tests.raw_agent import INITIALIZE, RawAgent
 from tests.service_process import BOUND_S, ServiceProcess, serving
 from tests.specification import requirement
 
@@ -134,6 +135,31 @@ async def test_an_expiry_that_passes_while_nobody_serves_is_carried_out_at_the_n
         slug = vended["endpoint"]["slug"]
         shown = await answered(again, "endpoint", "show", slug)
         assert shown["endpoint"]["state"] == "expired"
+
+
+async def test_what_was_acknowledged_just_before_a_kill_holds_after_it(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        port, vended, gone = service.port, await service.vend(), await service.vend()
+        slug = vended["endpoint"]["slug"]
+        todo_id = await service.add()
+        async with RawAgent.connected(vended) as agent, service.operator() as operator:
+            held = await agent.call("claim", id=todo_id)
+            await operator.post(f"/endpoints/{gone['endpoint']['slug']}/revoke")
+            rotated = (await operator.post(f"/endpoints/{slug}/rotate")).json()
+            await service.kill()
+        async with (
+            serving(tmp_path, port=port) as again,
+            httpx.AsyncClient(trust_env=False) as http,
+        ):
+            old = RawAgent(agent.url, vended["credential"], http, agent.session)
+            new = RawAgent(agent.url, rotated["credential"], http, agent.session)
+            over = RawAgent(gone["url"], gone["credential"], http)
+            assert (await old.post("ping")).status_code == 401
+            assert (await over.post("initialize", INITIALIZE)).status_code == 401
+            await new.call("heartbeat", id=todo_id, lease_token=held["lease_token"])
+            await new.call("complete", id=todo_id, lease_token=held["lease_token"])
+            todo = await again.todo(todo_id)
+    assert (todo["state"], todo["attempt"], todo["lapses"]) == ("done", 1, 0)
 
 
 @requirement("SPEC-0014/errors/no-credential-in-log", "SPEC-0014/secrets/never-emitted")
