@@ -87,7 +87,7 @@ async def test_a_mutated_request_is_answered_or_cut_off_and_the_next_one_is_serv
     seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     dice = random.Random(seed)
-    limits = SocketLimits(header_s=0.2, body_s=0.2, idle_s=0.2)
+    limits = SocketLimits(header_s=0.5, body_s=0.5, idle_s=0.5)
     async with serving(socket_limits=limits) as fixture:
         client = await connected(fixture)
         with caplog.at_level(logging.WARNING):
