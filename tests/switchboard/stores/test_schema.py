@@ -60,7 +60,7 @@ def test_a_statement_parses_says_what_it_is_for_and_is_used(name: str, tmp_path:
 @pytest.mark.parametrize(
     ("name", "index"),
     [
-        ("next_in_band", "todo_ready"),
+        ("first_below", "todo_ready"),
         ("next_band", "todo_ready"),
         ("next_ready_at", "todo_ready"),
         ("lapsed_todos", "todo_leases"),

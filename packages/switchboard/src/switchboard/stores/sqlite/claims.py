@@ -34,10 +34,9 @@ def claim_next_ready(
         known = _live_claim(tx, caller, claim_key)
         if known is not None:
             return _regrant(tx, caller, known, token_hash, fits=known["queue"] in queues)
-    lanes = lanes_of(tx, caller, queues)
     buried: list[Todo] = []
     while True:
-        found = _next_ready(tx, caller, lanes)
+        found = _next_ready(tx, caller, queues)
         if found is None:
             break
         if found["state"] == State.CLAIMED and found["lapses"] + 1 >= found["max_lapses"]:
@@ -49,7 +48,8 @@ def claim_next_ready(
         return Claimed(claimed, _prior(tx, claimed), tuple(buried))
     if not endpoint_is_active(tx, caller):
         return Refusal(Code.FORBIDDEN)
-    return NothingReady(_next_ready_at(tx, caller, lanes), tx.now_ms, tuple(buried))
+    next_ready_at = _next_ready_at(tx, caller, lanes_of(tx, caller, queues))
+    return NothingReady(next_ready_at, tx.now_ms, tuple(buried))
 
 
 def claim_if_ready(
@@ -182,19 +182,34 @@ def endpoint_is_active(tx: Transaction, caller: Caller) -> bool:
     )
 
 
-def _next_ready(tx: Transaction, caller: Caller, lanes: list[Lane]) -> Row | None:
-    best: tuple[tuple[int, int, str], Row] | None = None
-    for queue, assignee in lanes:
-        below: int | None = MAX_PRIORITY + 1
-        while (below := _next_band(tx, caller, queue, assignee, below)) is not None:
-            if best is not None and -below > best[0][0]:
-                break
-            row = tx.one("next_in_band", **_band(caller, queue, assignee, below))
-            if row is not None:
-                rank = (-below, row["ready_at_ms"], row["id"])
-                best = (rank, row) if best is None or rank < best[0] else best
-                break
-    return None if best is None else best[1]
+def _next_ready(tx: Transaction, caller: Caller, queues: Sequence[str]) -> Row | None:
+    ready = [
+        row
+        for queue in queues
+        if caller.covers(queue)
+        for assignee in (None, caller.endpoint_id)
+        if (row := _first_ready(tx, caller, queue, assignee)) is not None
+    ]
+    return min(
+        ready, key=lambda row: (-row["priority"], row["ready_at_ms"], row["id"]), default=None
+    )
+
+
+def _first_ready(
+    tx: Transaction, caller: Caller, queue: str, assignee: EndpointId | None
+) -> Row | None:
+    below = MAX_PRIORITY + 1
+    while True:
+        row = tx.one(
+            "first_below",
+            workspace_id=caller.workspace_id,
+            queue=queue,
+            assignee_id=assignee,
+            below=below,
+        )
+        if row is None or row["ready_at_ms"] <= tx.now_ms:
+            return row
+        below = row["priority"]  # the first of a band is not ready, so none of it is
 
 
 def _next_ready_at(tx: Transaction, caller: Caller, lanes: list[Lane]) -> int | None:

@@ -1,6 +1,0 @@
--- The longest ready todo of one lane and priority. Rows: 0 or 1.
-SELECT id, state, lapses, max_lapses, ready_at_ms FROM todo
-WHERE workspace_id = :workspace_id AND queue = :queue AND assignee_id IS :assignee_id
-  AND ended_at_ms IS NULL AND priority = :priority AND ready_at_ms <= :now_ms
-ORDER BY ready_at_ms, id
-LIMIT 1
