@@ -26,11 +26,17 @@ class RunningCalls(Generic[C]):
     """
 
     def __init__(
-        self, key: Callable[[C], Hashable], part: Callable[[C], Hashable] | None, limit: int
+        self,
+        key: Callable[[C], Hashable],
+        part: Callable[[C], Hashable] | None,
+        limit: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._key = key
         self._part = part
         self._limit = limit
+        self._clock = clock
         self._running: dict[Hashable, set[Call[C]]] = {}
         self._gone: OrderedDict[Hashable, float] = OrderedDict()
 
@@ -100,7 +106,7 @@ class RunningCalls(Generic[C]):
                 call.cancel(EndReason.CANCELLED)
 
     def _remember(self, name: Hashable) -> None:
-        now_s = time.monotonic()
+        now_s = self._clock()
         self._gone[name] = now_s
         self._gone.move_to_end(name)
         while self._gone:
