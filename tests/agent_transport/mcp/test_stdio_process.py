@@ -181,6 +181,39 @@ async def readable(fd: int) -> None:
         loop.remove_reader(fd)
 
 
+TAKE = """
+import asyncio
+from agent_transport.errors import CarrierFailed
+from agent_transport.mcp import take_standard_streams
+
+async def main():
+    try:
+        take_standard_streams()
+    except CarrierFailed as error:
+        raise SystemExit(f"refused: {error}")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+async def test_a_stream_that_was_closed_is_refused_and_nothing_else_is_taken_for_it(
+    closed: str,
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *("sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, TAKE),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(BOUND_S):
+        _, err = await process.communicate()
+    assert (process.returncode, err.decode().strip()) == (
+        1,
+        "refused: standard input or standard output is closed",
+    )
+
+
 # --- clients
 
 

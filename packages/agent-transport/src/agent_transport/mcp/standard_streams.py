@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 import threading
 from dataclasses import dataclass
 
 from agent_transport.errors import CarrierFailed
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
+_CLOSED = "standard input or standard output is closed"
 _lock = threading.Lock()
 _taken: Wire | None = None
 
@@ -44,10 +46,13 @@ def take_standard_streams() -> Wire:
 
 
 def _take() -> Wire:
+    # What was closed when the program began may be anything by now: the loop's own, for one.
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        raise CarrierFailed(_CLOSED)
     try:
         wire = Wire(_private(_STDIN), _private(_STDOUT))
     except OSError as error:
-        raise CarrierFailed("standard input or standard output is closed") from error
+        raise CarrierFailed(_CLOSED) from error
     _divert(os.open(os.devnull, os.O_RDONLY), _STDIN)
     _divert(_open_stderr(), _STDOUT)
     return wire
