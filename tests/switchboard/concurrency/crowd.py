@@ -7,6 +7,8 @@ import contextlib
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from switchboard.domain.todo import State
@@ -14,6 +16,8 @@ from switchboard.records import TodoFilter
 from tests.agent_transport.mcp.wire_client import Answer
 from tests.switchboard.mcp.agent import Agent
 from tests.switchboard.mcp.serving import Surface, until
+
+LEASE_S = 10
 
 
 def chance(salt: int) -> random.Random:
@@ -23,15 +27,42 @@ def chance(salt: int) -> random.Random:
 
 
 @dataclass
+class Held:
+    """A lease as its holder was told of it, and whether the holder then gave it up."""
+
+    todo_id: str
+    attempt: int
+    expires_at_ms: int
+    slug: str
+    ended: bool = False
+
+    @property
+    def claimed_at_ms(self) -> int:
+        return self.expires_at_ms - LEASE_S * 1_000
+
+
+@dataclass
 class Book:
     """What agents heard of their calls: the ledger must agree with it in the end."""
 
-    granted: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    leases: list[Held] = field(default_factory=list[Held])
     completed: Counter[str] = field(default_factory=Counter[str])
 
-    def assert_no_double_work(self) -> None:
-        assert not [lease for lease, times in self.granted.items() if times > 1]
+    def grant(self, lease: dict[str, Any], slug: str) -> Held:
+        expires = datetime.fromisoformat(lease["lease_expires_at"])
+        at_ms = round(expires.timestamp() * 1_000)
+        self.leases.append(Held(lease["id"], lease["attempt"], at_ms, slug))
+        return self.leases[-1]
+
+    def assert_no_double_work(self, revoked: str) -> None:
+        """Nobody got a todo while another's lease ran, and nothing was done twice."""
         assert not [todo_id for todo_id, times in self.completed.items() if times > 1]
+        in_turn = sorted(self.leases, key=lambda held: (held.todo_id, held.attempt))
+        for earlier, later in pairwise(in_turn):
+            if earlier.todo_id == later.todo_id:
+                assert earlier.attempt < later.attempt, (earlier, later)
+                over = earlier.ended or earlier.slug == revoked
+                assert over or earlier.expires_at_ms <= later.claimed_at_ms, (earlier, later)
 
 
 def outcome(answer: Answer) -> dict[str, Any] | None:
@@ -47,39 +78,39 @@ async def work_until_done(surface: Surface, agent: Agent, book: Book, salt: int)
     """Claim, and by chance complete, fail, release or forget, until no todo is live."""
     dice = chance(salt)
     while await live(surface):
-        lease = outcome(await agent.call("claim", lease_seconds=10))
+        lease = outcome(await agent.call("claim", lease_seconds=LEASE_S))
         if lease is None:
             return
         if lease["empty"]:
             await asyncio.sleep(0)
             continue
-        book.granted[lease["id"], lease["attempt"]] += 1
-        await use(agent, book, lease, dice)
+        granted = book.grant(lease, agent.slug)
+        granted.ended = await use(agent, book, lease, dice)
 
 
-async def use(agent: Agent, book: Book, lease: dict[str, Any], dice: random.Random) -> None:
-    """One of the things that agents do with a lease."""
+async def use(agent: Agent, book: Book, lease: dict[str, Any], dice: random.Random) -> bool:
+    """One of the things that agents do with a lease; whether it is given up by that."""
     held = {"id": lease["id"], "lease_token": lease["lease_token"]}
     match dice.choice(("complete", "complete", "fail", "release", "forget", "twice")):
-        case "complete":
-            if outcome(await agent.call("complete", **held)):
-                book.completed[lease["id"]] += 1
         case "twice":  # a repetition at the same time is the same success, counted once
             both = await asyncio.gather(*(agent.call("complete", **held) for _ in range(2)))
-            book.completed[lease["id"]] += any(outcome(one) is not None for one in both)
-        case "fail":
-            await agent.call("fail", **held)
-        case "release":
-            await agent.call("release", **held)
-        case _:
-            await agent.call("heartbeat", lease_seconds=10, **held)
+            done = any(outcome(one) is not None for one in both)
+            book.completed[lease["id"]] += done
+            return done
+        case "forget":
+            await agent.call("heartbeat", lease_seconds=LEASE_S, **held)
+            return False
+        case verb:
+            done = outcome(await agent.call(verb, **held)) is not None
+            book.completed[lease["id"]] += done and verb == "complete"
+            return done
 
 
 async def cut_claims(surface: Surface, agent: Agent, times: int) -> None:
     """Claims whose sockets are cut at once: their answers reach nobody."""
     for _ in range(times):
         _, writer = await asyncio.open_connection("127.0.0.1", surface.port)
-        writer.write(agent.bytes_of_call("claim", lease_seconds=10))
+        writer.write(agent.bytes_of_call("claim", lease_seconds=LEASE_S))
         with contextlib.suppress(ConnectionError):
             await writer.drain()
         writer.transport.abort()
@@ -89,7 +120,7 @@ async def cut_claims(surface: Surface, agent: Agent, times: int) -> None:
 async def cancel_claims(agent: Agent, times: int) -> None:
     """Claims that their client takes back at once: what they answer is not made use of."""
     for _ in range(times):
-        call = asyncio.create_task(agent.call("claim", lease_seconds=10))
+        call = asyncio.create_task(agent.call("claim", lease_seconds=LEASE_S))
         await asyncio.sleep(0)  # its bytes have an id now
         cancelled, answer = await asyncio.gather(agent.cancel(agent.last_id), call)
         assert (cancelled.status, answer.status) == (202, 200)

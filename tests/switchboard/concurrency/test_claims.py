@@ -47,7 +47,7 @@ async def test_no_todo_is_held_twice_done_twice_or_lost(surface: Surface) -> Non
             work.create_task(cancel_claims(await surface.agent(), 10))
             work.create_task(revoke_in_the_middle(surface, agents[-1], book))
         done.set()
-    book.assert_no_double_work()
+    book.assert_no_double_work(revoked=agents[-1].slug)
     for todo_id in added:
         history = await surface.store.todo(surface.ledger.workspace_id, todo_id)
         assert history is not None
