@@ -76,6 +76,7 @@ async def test_a_repetition_that_nobody_listens_to_is_not_counted_and_comes_late
         async with agent.stream() as stream:
             todo_id = await surface.add()
             await heard(stream)
+            await surface.settled()  # counted, before the stream goes
         endpoint_id = (await surface.endpoint(agent)).id
         await until(lambda: surface.app.bells.streams_of(endpoint_id) == 0)
         await pass_after(surface, 300_000)
