@@ -106,15 +106,30 @@ async def test_a_cancelled_request_is_not_answered_and_leaves_the_other() -> Non
         assert (answered["id"], answered["result"]["content"][0]["text"]) == (3, "done")
 
 
+MODERN: JsonObject = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+async def test_a_cancelled_request_of_the_new_era_is_not_answered_and_ends_its_turn() -> None:
+    session = FakeSession(manual_turns=True)
+    async with stdio(session) as peer:
+        params = {"name": "agent_submit", "arguments": {"prompt": "a"}, "_meta": MODERN}
+        peer.ask("tools/call", params, request_id=1)
+        turn = await session.submitted.get()
+        peer.tell("notifications/cancelled", {"requestId": 1})
+        async with asyncio.timeout(BOUND_S):
+            await turn.cancel.wait()
+        peer.ask("tools/list", {"_meta": MODERN}, request_id=2)
+        assert json.loads(await peer.next_line() or b"")["id"] == 2
+
+
 async def test_a_client_of_the_new_era_is_served_without_a_handshake() -> None:
-    meta: JsonObject = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
     async with stdio(FakeSession()) as peer:
-        peer.ask("server/discover", {"_meta": meta}, request_id=1)
+        peer.ask("server/discover", {"_meta": MODERN}, request_id=1)
         assert (await peer.answer(1))["result"]["capabilities"] == {"tools": {}}
-        peer.ask("tools/list", {"_meta": meta}, request_id=2)
+        peer.ask("tools/list", {"_meta": MODERN}, request_id=2)
         assert len((await peer.answer(2))["result"]["tools"]) == 2
         peer.ask("initialize", INITIALIZE, request_id=3)
         assert (await peer.answer(3))["error"]["code"] == -32022
