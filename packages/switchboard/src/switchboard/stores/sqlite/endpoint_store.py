@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 
 from switchboard.clock import Clock
 from switchboard.domain.actor import Actor
@@ -132,6 +133,13 @@ class SqliteEndpoints(SqlitePeople):
             self._callers.keep(credential_hash, kept, generation)
         over = kept.expires_at_ms is not None and kept.expires_at_ms <= self._clock.now_ms()
         return None if over else kept
+
+    async def ended_credentials(self, credential_ids: Collection[str]) -> Collection[str]:
+        wanted = json.dumps(list(credential_ids))
+        rows = await self._readers.read(
+            lambda tx: tx.all("ended_credentials", credential_ids=wanted)
+        )
+        return [row["id"] for row in rows]
 
     async def stamp_last_seen(self, seen: Sequence[tuple[EndpointId, int]]) -> None:
         def stamp(tx: Transaction) -> None:

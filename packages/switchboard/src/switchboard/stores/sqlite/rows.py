@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import fields, make_dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 from sqlite3 import Row
@@ -28,19 +28,32 @@ _TRUSTS = {trust.value: trust for trust in Trust}
 
 
 def todo_of(row: Row) -> Todo:
-    """A row with the columns of `todo`, in any order and among others.
+    """A row with the columns of `todo`, in any order and among others."""
+    return todos_of((row,))[0]
 
-    By position: a lookup by name walks the columns, and 33 of them made this half of a list.
+
+def todos_of(rows: Sequence[Row]) -> list[Todo]:
+    """Rows of one statement.
+
+    Read by position, for a lookup by name walks the columns. Built as drafts that then become
+    todos, for a frozen class sets each of its 31 fields by a call: 3.1 µs a row against 0.2.
     """
-    values = list(_todo_values(tuple(row.keys()))(row))
-    values[_STATE_AT] = _STATES[values[_STATE_AT]]
-    values[_TRUST_AT] = _TRUSTS[values[_TRUST_AT]]
-    return Todo(*values)
+    if not rows:
+        return []
+    values_of = _todo_values(tuple(rows[0].keys()))
+    todos: list[Any] = []
+    for row in rows:
+        draft = _Draft(*values_of(row))
+        draft.state = _STATES[draft.state]
+        draft.trust = _TRUSTS[draft.trust]
+        draft.__class__ = Todo
+        todos.append(draft)
+    return todos
 
 
 _TODO_FIELDS = [one.name for one in fields(Todo)]
-_STATE_AT = _TODO_FIELDS.index("state")
-_TRUST_AT = _TODO_FIELDS.index("trust")
+_Draft: Any = make_dataclass("_Draft", _TODO_FIELDS, slots=True)
+"""A todo before it is frozen: the same slots, so that an object of the one can become the other."""
 
 
 @cache

@@ -23,7 +23,7 @@ from switchboard.store import ATTEMPTS_SHOWN
 from switchboard.stores.sqlite.claims import endpoint_is_active
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.history import end_attempt, write_event
-from switchboard.stores.sqlite.rows import attempt_of, event_of, todo_of
+from switchboard.stores.sqlite.rows import attempt_of, event_of, todo_of, todos_of
 
 AFTER_EVERY_ID = "~"
 """Sorts after each identifier: where a list begins that goes from new to old."""
@@ -142,7 +142,7 @@ def list_rows(
         )
     ]
     rows.sort(key=lambda row: row["id"], reverse=True)
-    todos = [todo_of(row) for row in rows[: wanted.limit + 1]]
+    todos = todos_of(rows[: wanted.limit + 1])
     return [TodoRow(todo, _claimable(todo, caller, tx.now_ms, paused)) for todo in todos]
 
 
