@@ -119,6 +119,26 @@ async def test_a_client_that_leaves_ends_its_own_turn_and_no_other() -> None:
         assert (await staying)["content"][0]["text"] == "done"
 
 
+@requirement("agent-transport/call/cancel-spares-others")
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_a_cancellation_by_request_id_ends_nobody_elses_call(version: str) -> None:
+    """Ids are a client's own: without sessions nobody can tell whose id 1 is meant."""
+    session = FakeSession(manual_turns=True)
+    cancelled = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
+    async with loopback(session) as it:
+        calling = asyncio.ensure_future(it.call("agent_submit", prompt="a"))
+        turn = await session.submitted.get()
+        lines = [
+            *it.lines(),
+            ("MCP-Protocol-Version", version),
+            ("Mcp-Method", "notifications/cancelled"),
+        ]
+        assert (await exchange(it.port, raw(lines, cancelled))).status == 202
+        assert not turn.cancel.is_set()
+        turn.answer("done")
+        assert (await calling)["content"][0]["text"] == "done"
+
+
 # --- stop
 
 
