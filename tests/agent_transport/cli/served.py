@@ -51,6 +51,10 @@ def session():
     tools = [LocalTool("read", "Reads", read), LocalTool("write", "Writes", write)]
     return LocalSession(answer, tools=tools, permissions=Permissions({"read": "allow"}))
 
+async def never():
+    pathlib.Path("waiting").write_text("now")
+    await asyncio.Event().wait()
+
 def clashing():
     return LocalSession(answer, tools=[LocalTool("agent_submit", "Clashes", read)])
 """

@@ -17,6 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from tests.agent_transport.cli.served import (
+    BOUND_S,
+    PROGRAM,
     ended,
     serving,
     start,
@@ -135,3 +137,40 @@ async def test_a_signal_during_a_turn_ends_it_all(number: signal.Signals, tmp_pa
         assert answer.json()["result"]["isError"] is True
     assert (tmp_path / "ended").exists()
     assert not (tmp_path / "token").exists()
+
+
+async def test_a_signal_while_the_agent_is_being_made_ends_it_and_nothing_was_served(
+    tmp_path: Path,
+) -> None:
+    write_agent(tmp_path)
+    process = await start(tmp_path, "agent:never", *LOCAL[1:])
+    await until_waiting(tmp_path)
+    process.send_signal(signal.SIGTERM)
+    output, _ = await process.communicate()
+    assert (await ended(process), output) == (0, b"")
+    assert not (tmp_path / "token").exists()
+
+
+async def test_it_serves_without_a_standard_output_to_tell_of_it(tmp_path: Path) -> None:
+    write_agent(tmp_path)
+    command = f"exec {PROGRAM} serve agent:session --http-token-file token >&-"
+    process = await asyncio.create_subprocess_exec(
+        *("sh", "-c", command), cwd=tmp_path, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stderr is not None
+    try:
+        told = b""
+        async with asyncio.timeout(BOUND_S):
+            while b"serving at " not in told:
+                line = await process.stderr.readline()
+                assert line, told
+                told += line
+        url = told.decode().partition("serving at ")[2].partition(";")[0]
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            assert (await client.get(url)).status_code == 401
+        process.send_signal(signal.SIGTERM)
+        assert await ended(process) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -128,3 +129,41 @@ async def test_a_signal_ends_it_in_good_order(number: signal.Signals, tmp_path: 
         if process.returncode is None:
             process.kill()
         await process.communicate()
+
+
+_PARENT = """
+import subprocess, sys, time
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+print(child.pid, flush=True)
+child.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
+child.stdin.flush()
+child.stdout.readline()
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+async def test_when_its_client_is_killed_it_is_gone_within_5_seconds(tmp_path: Path) -> None:
+    write_agent(tmp_path)
+    parent = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _PARENT, PROGRAM, "serve", "agent:session"),
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert parent.stdout is not None
+    try:
+        async with asyncio.timeout(BOUND_S):
+            child = os.pidfd_open(int(await parent.stdout.readline()))
+            assert await parent.stdout.readline() == b"ready\n"
+        gone = asyncio.Event()
+        asyncio.get_running_loop().add_reader(child, gone.set)
+        parent.kill()
+        async with asyncio.timeout(5):
+            await gone.wait()
+        asyncio.get_running_loop().remove_reader(child)
+        os.close(child)
+    finally:
+        if parent.returncode is None:
+            parent.kill()
+        await parent.communicate()

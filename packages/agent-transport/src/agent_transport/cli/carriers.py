@@ -59,7 +59,8 @@ def stdio(submission: SubmissionTool) -> Carrier:
 def loopback(path: str, port: int, submission: SubmissionTool) -> Carrier:
     """On 127.0.0.1, for whoever can read the bearer in the file."""
     check_address(_LOOPBACK, port)
-    token_file, output = TokenFile(path), StandardOutput()
+    output = StandardOutput()
+    token_file = TokenFile(path)
 
     async def serve(session: McpTransportSession) -> None:
         host = McpLoopbackHost(session, port=port, submission=submission)
