@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.raw_agent import RawAgent, Stream
-from tests.service_process import ServiceProcess, serving
+from tests.service_process import BOUND_S, ServiceProcess, serving
 
 
 async def rings(service: ServiceProcess, stream: Stream) -> str:
@@ -50,3 +51,20 @@ async def test_the_session_of_another_endpoint_is_one_that_never_was(tmp_path: P
 
 def without_id(error: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in error.items() if name != "id"}
+
+
+async def test_the_owner_sees_how_often_a_session_was_rung_for_work_that_it_leaves_alone(
+    tmp_path: Path,
+) -> None:
+    async with (
+        serving(tmp_path) as service,
+        RawAgent.connected(await service.vend()) as agent,
+        agent.stream() as stream,
+    ):
+        added = await rings(service, stream)
+        async with asyncio.timeout(BOUND_S):
+            while (todo := await service.todo(added))["rings"] == 0:
+                await agent.post("ping")  # the ring is counted once the stream has it
+        assert (todo["rings"], todo["attempt"], todo["state"]) == (1, 0, "pending")
+        await agent.call("claim", id=added)
+        assert (await service.todo(added))["rings"] == 0

@@ -11,6 +11,7 @@ from switchboard.domain.endpoint import Verb
 from switchboard.domain.todo import Trust
 from tests.specification import requirement
 from tests.switchboard.mcp.agent import Agent, Stream
+from tests.switchboard.mcp.hearing import assert_silent, rings, streams_of
 from tests.switchboard.mcp.serving import Surface
 
 
@@ -164,3 +165,22 @@ async def test_a_slow_reader_loses_rings_and_delays_nobody(surface: Surface) -> 
             async with asyncio.timeout(5):
                 assert (await stream.next_message())["params"]["meta"]["todo_id"] == todo_id
     assert len((await deaf.done("list_todos"))["todos"]) == 40
+
+
+@requirement("SPEC-0014/push/verified-human-only")
+async def test_what_an_agent_adds_rings_only_below_a_parent_that_it_holds_and_that_may_ring(
+    surface: Surface,
+) -> None:
+    worker = await surface.agent(verbs=tuple(Verb))
+    parent = await surface.add(priority=9)
+    mute = await surface.add(trust=Trust.TOKEN, priority=8)
+    for todo_id in (parent, mute):
+        assert (await worker.done("claim"))["id"] == todo_id
+    async with streams_of(await surface.agent()) as (stream,):
+        child = await worker.done("create_todo", queue="reviews", title="part", parent_id=parent)
+        assert await rings(surface, stream) == [child["id"]]
+        alone = await worker.done("create_todo", queue="reviews", title="alone")
+        below = await worker.done("create_todo", queue="reviews", title="part", parent_id=mute)
+        await assert_silent(surface, stream)
+        listed = {row["id"] for row in (await worker.done("list_todos"))["todos"]}
+        assert {alone["id"], below["id"]} < listed, "listed and claimable all the same"
