@@ -191,3 +191,21 @@ async def test_an_endpoint_that_has_ended_or_never_was_is_not_rotated(
     refused(await attempt(passed.slug, key), Code.CONFLICT)
     refused(await attempt("nobody-00000000", key), Code.NOT_FOUND)
     assert await opens(ledger, key) is None
+
+
+async def test_which_credentials_are_over_can_be_asked_whatever_ended_them(
+    ledger: Ledger, clock: FakeClock
+) -> None:
+    revoked, brief, rotated, fine = [
+        await ledger.vend(lifetime_ms=60_000 if name == "brief" else None)
+        for name in ("revoked", "brief", "rotated", "fine")
+    ]
+    everybody = [one.credential_id for one in (revoked, brief, rotated, fine)]
+    assert list(await ledger.store.ended_credentials(everybody)) == []
+    await ledger.store.revoke_endpoint_if_active(ledger.workspace_id, revoked.slug, ledger.owner)
+    await rotate(ledger, rotated.slug, mint(ledger), OVERLAP_MS)
+    assert list(await ledger.store.ended_credentials(everybody)) == [revoked.credential_id]
+    clock.advance(OVERLAP_MS)
+    ended = await ledger.store.ended_credentials([*everybody, "cr_nobodys"])
+    assert set(ended) == set(everybody) - {fine.credential_id}
+    assert list(await ledger.store.ended_credentials([])) == []

@@ -9,6 +9,7 @@ import pytest
 
 from switchboard.domain.endpoint import EndpointId
 from switchboard.domain.todo import State
+from switchboard.notifier import Signal
 from switchboard.records import NewCredential, Session
 from switchboard.service.endpoints import NewKey
 from tests.agent_transport.mcp.wire_client import read_head
@@ -170,3 +171,38 @@ async def test_a_rotation_with_overlap_ends_only_what_the_credential_before_last
             await first.until_end(AT_ONCE_S)
             todo_id = await surface.add()
             assert (await second.next_message())["params"]["meta"]["todo_id"] == todo_id
+
+
+@pytest.mark.parametrize("lost", ["rotation", "revocation", "expiry"])
+async def test_what_no_signal_told_of_is_cut_by_the_next_look_at_the_ledger(
+    surface: Surface, lost: str
+) -> None:
+    agent = await surface.vend(lifetime_ms=60_000)
+    await agent.initialize()
+    peer = await surface.agent()
+    async with agent.stream() as stream, listening(agent, BELL) as modern, peer.stream():
+        await acknowledged(modern)
+        waiting = asyncio.create_task(agent.call("claim", wait_seconds=25))
+        still = asyncio.create_task(peer.call("claim", wait_seconds=25))
+        await until(lambda: len(surface.waiting) == 2)
+        await surface.app.cut_ended()
+        assert len(surface.waiting) == 2, "nothing has ended yet"
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(surface.notifier, "publish", _lose)
+            if lost == "rotation":
+                await rotated(surface, agent)
+            elif lost == "revocation":
+                await surface.revoke(agent)
+            else:
+                surface.clock.advance(60_000)
+        await surface.app.cut_ended()
+        await stream.until_end(AT_ONCE_S)
+        await modern.until_end(AT_ONCE_S)
+        assert (await waiting).status == 401
+        assert len(surface.waiting) == 1
+        todo_id = await surface.add()
+        assert (await still).json["result"]["structuredContent"]["id"] == todo_id
+
+
+def _lose(signal: Signal) -> None:
+    """What a notifier does that tells nobody."""

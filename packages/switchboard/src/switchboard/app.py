@@ -122,7 +122,8 @@ class Service:
 
     def _build_upkeep(self) -> Upkeep:
         flushes = (self._agents.last_seen.flush, self._agents.sessions.flush)
-        return Upkeep(self._store, self._notifier, self._clock, flushes=flushes)
+        looks = (self._agents.cut_ended,)
+        return Upkeep(self._store, self._notifier, self._clock, flushes=flushes, looks=looks)
 
     def _build_api(self, last_seen: LastSeen) -> ApiGate:
         store, notifier, clock = self._store, self._notifier, self._clock

@@ -281,6 +281,10 @@ class Endpoints(Contract):
         """The active, unexpired endpoint behind a credential; None for every other case."""
         ...
 
+    async def ended_credentials(self, credential_ids: Collection[str]) -> Collection[str]:
+        """Which of these open nothing any more: ended or expired, they or their endpoint."""
+        ...
+
     async def stamp_last_seen(self, seen: Sequence[tuple[EndpointId, int]]) -> None:
         """Write last-seen times in one batch; a time never moves backwards."""
         ...

@@ -80,6 +80,7 @@ class AgentSurface:
             on_ended=lambda caller, ended: self._carrier.end_session(caller.endpoint_id, ended),
             keep=limits.sessions_per_endpoint,
         )
+        self._waiting = waiting
         self.bells = Doorbells(store, waiting, clock, spoke_at=self.sessions.spoke_at)
         self._listening = Listening(
             self.bells,
@@ -117,6 +118,15 @@ class AgentSurface:
             unsubscribe()
         await self._carrier.stop()
         await self.bells.stop()
+
+    async def cut_ended(self) -> None:
+        """Cut what belongs to credentials that are over and of which no signal told."""
+        callers = (*self.bells.callers(), *self._waiting.callers())
+        holding = {one.credential_id: one for one in callers}
+        ended = await self._store.ended_credentials(holding) if holding else ()
+        for credential_id in ended:
+            endpoint_id = holding[credential_id].endpoint_id
+            self._carrier.end_part(endpoint_id, credential_id, EndReason.REVOKED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = find_origin(scope["headers"])

@@ -11,7 +11,7 @@ from agent_transport.admission import Buckets, Rate
 from agent_transport.mcp import NotificationStream, notification_frame
 from switchboard.clock import Clock
 from switchboard.domain.doorbell import METHOD, doorbell_params
-from switchboard.domain.endpoint import EndpointId
+from switchboard.domain.endpoint import Caller, EndpointId
 from switchboard.domain.queue import Queue, RingPolicy
 from switchboard.domain.todo import State, Todo, TodoId, may_ring
 from switchboard.mcp.open_streams import EndpointStreams, OpenStreams, SpokeAt, hears
@@ -82,6 +82,10 @@ class Doorbells:
         """Return when the rings under way are over, within a bound."""
         if self._rings:
             await asyncio.wait(self._rings, timeout=STOP_BOUND_S)
+
+    def callers(self) -> tuple[Caller, ...]:
+        """By whom each open stream was opened."""
+        return tuple(self._open.callers())
 
     def session_ids(self, endpoint_id: EndpointId | None = None) -> tuple[str, ...]:
         """The sessions that have a stream open, of one endpoint or of all: they are in use."""

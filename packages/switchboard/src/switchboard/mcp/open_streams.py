@@ -121,6 +121,12 @@ class OpenStreams:
         found = listening.get(todo.assignee_id)
         return [] if found is None else [found]
 
+    def callers(self) -> Iterator[Caller]:
+        """By whom each open stream was opened."""
+        for found in self._endpoints.values():
+            for stream in found.streams:
+                yield stream.caller
+
     def session_ids(self, endpoint_id: EndpointId | None) -> Iterator[str]:
         """The sessions that have a stream open, of one endpoint or of all."""
         if endpoint_id is None:

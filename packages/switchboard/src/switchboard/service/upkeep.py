@@ -38,11 +38,15 @@ class Upkeep:
         clock: Clock,
         *,
         flushes: tuple[Callable[[], Awaitable[None]], ...] = (),
+        looks: tuple[Callable[[], Awaitable[None]], ...] = (),
     ) -> None:
+        """`flushes` write what is kept in memory, `looks` find what a lost signal would have told;
+        both every few seconds, and the flushes once more at the end."""
         self._store = store
         self._notifier = notifier
         self._clock = clock
         self._flushes = flushes
+        self._looks = looks
         self._due_after_ms = clock.now_ms()
         self._due_told: dict[TodoId, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -56,6 +60,7 @@ class Upkeep:
             (self.ring_due, DUE_EVERY_S),
             (self.flush, SWEEP_EVERY_S),
             (self.close_idle, IDLE_EVERY_S),
+            *((look, SWEEP_EVERY_S) for look in self._looks),
         )
         self._tasks = [asyncio.create_task(self._every(one, s)) for one, s in passes]
         self._tasks.append(asyncio.create_task(self._expire_on_time()))

@@ -37,6 +37,10 @@ class WaitingRoom:
     def __len__(self) -> int:
         return len(self._waiters)
 
+    def callers(self) -> tuple[Caller, ...]:
+        """Who waits."""
+        return tuple(waiter.caller for waiter in self._waiters)
+
     def enter(self, waiter: Waiter) -> None:
         """Take the last place."""
         self._waiters[waiter] = None
