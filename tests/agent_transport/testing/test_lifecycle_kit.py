@@ -67,10 +67,10 @@ async def left_clean() -> AsyncGenerator[None]:
     try:
         yield
     finally:
-        left = asyncio.all_tasks() - before
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        while left := asyncio.all_tasks() - before:  # one that ends may begin the next
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
 
 @pytest.fixture(autouse=True)
