@@ -29,7 +29,8 @@ DATA_DIR ?= .data
 
 # What the library promises without the MCP SDK, tested where there is none.
 BARE_TESTS := $(addprefix tests/agent_transport/, \
-	admission local_session test_lifecycle.py adapters/test_function.py adapters/test_command.py)
+	admission local_session/test_close.py local_session/test_tools.py local_session/test_turns.py \
+	test_lifecycle.py adapters/test_function.py adapters/test_command.py)
 
 .PHONY: help up demo test check wheels bench fmt lock clean
 help: ## show this help

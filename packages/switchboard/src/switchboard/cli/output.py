@@ -12,8 +12,10 @@ from rich.table import Table
 
 
 def print_json(document: object) -> None:
-    """One JSON document, indented."""
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+    """One JSON document, indented. Flushed here: at the interpreter's end a reader that has left
+    is no longer an error that anybody can handle.
+    """
+    print(json.dumps(document, indent=2, ensure_ascii=False), flush=True)
 
 
 def tell_failure(code: str, detail: str, *, as_json: bool) -> None:
