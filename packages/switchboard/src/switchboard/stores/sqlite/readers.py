@@ -23,6 +23,8 @@ T = TypeVar("T")
 READERS = 2
 READ_BOUND_S = 10.0
 """How long a reader of the ledger waits. After that it is told `unavailable`."""
+STOP_BOUND_S = 15.0
+"""A fold may wait 5 s for a foreign lock; a thread that takes longer ends with the process."""
 
 # Passive copies beside the writer; what came meanwhile is then copied with the writer locked out.
 # The other way round held every writer up for as long as 16 MiB take to be written, 1 s seen.
@@ -55,9 +57,9 @@ class Readers:
         for _ in threads:
             self._inbox.close()
         for thread in threads:
-            thread.join()
+            thread.join(STOP_BOUND_S)
         if self._folding is not None:
-            self._folding.join()
+            self._folding.join(STOP_BOUND_S)
 
     async def read(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` on one snapshot of the ledger."""
@@ -70,7 +72,8 @@ class Readers:
         busy = self._folding is not None and self._folding.is_alive()
         if not self._threads or busy or not self._is_long():
             return
-        self._folding = threading.Thread(target=self._checkpoint, name="sqlite-checkpoint")
+        fold = self._checkpoint
+        self._folding = threading.Thread(target=fold, name="sqlite-checkpoint", daemon=True)
         self._folding.start()
 
     def _is_long(self) -> bool:
