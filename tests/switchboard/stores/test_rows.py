@@ -10,7 +10,7 @@ import pytest
 from switchboard.domain.endpoint import EndpointId
 from switchboard.domain.todo import State, Todo, TodoId, Trust
 from switchboard.domain.workspace import PersonId, WorkspaceId
-from switchboard.stores.sqlite.rows import todo_of, todos_of
+from switchboard.stores.rows import todo_of, todos_of
 
 TODO = Todo(
     id=TodoId("td_1"),

@@ -7,18 +7,15 @@ from sqlite3 import Row
 from typing import Any
 
 from switchboard.domain.endpoint import Caller
-from switchboard.domain.refusal import Code, Reason, Refusal
+from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import Outcome, State, Step, TodoId, backoff_ms
 from switchboard.records import Changed
-from switchboard.stores.sqlite.claims import endpoint_is_active
+from switchboard.stores.digests import canonical_json, ending_digest
+from switchboard.stores.refusals import not_held
+from switchboard.stores.rows import todo_of
+from switchboard.stores.sqlite.claims import endpoint_is_active, scope_text
 from switchboard.stores.sqlite.connection import Transaction
-from switchboard.stores.sqlite.history import (
-    canonical_json,
-    end_attempt,
-    ending_digest,
-    write_event,
-)
-from switchboard.stores.sqlite.rows import scope_text, todo_of
+from switchboard.stores.sqlite.history import end_attempt, write_event
 
 
 def heartbeat_if_held(
@@ -177,18 +174,5 @@ def _why_not(
         return Refusal(Code.NOT_FOUND)
     if not endpoint_is_active(tx, caller):
         return Refusal(Code.FORBIDDEN)
-    if before["state"] == State.DONE:
-        return Refusal(Code.CONFLICT, Reason.ALREADY_DONE)
-    if before["state"] == State.CANCELLED:
-        return Refusal(Code.CONFLICT, Reason.CANCELLED)
     mine = tx.all("count_attempts_by", todo_id=before["id"], holder_id=caller.endpoint_id)
-    held = before["lease_token_hash"] is not None
-    if held and before["holder_id"] == caller.endpoint_id:
-        if token_hash is None and mine[0]["attempts"] > 1:
-            return Refusal(Code.INVALID_ARGUMENT, field="lease_token")
-        if token_hash not in (None, before["lease_token_hash"]):
-            return Refusal(Code.CONFLICT, Reason.STALE_TOKEN)
-        return Refusal(Code.CONFLICT, Reason.LEASE_LOST)
-    if before["state"] == State.CLAIMED and not mine[0]["attempts"]:
-        return Refusal(Code.CONFLICT, Reason.HELD_BY_OTHER)
-    return Refusal(Code.CONFLICT, Reason.LEASE_LOST)
+    return not_held(before, caller, token_hash, mine[0]["attempts"])

@@ -19,12 +19,12 @@ from switchboard.records import (
     Rotated,
     Session,
 )
+from switchboard.stores.rows import caller_of, endpoint_of, session_of
 from switchboard.stores.sqlite import endpoints
 from switchboard.stores.sqlite.caches import ReadCache
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.people import SqlitePeople
 from switchboard.stores.sqlite.readers import Readers
-from switchboard.stores.sqlite.rows import caller_of, endpoint_of, session_of
 from switchboard.stores.sqlite.writer import Writer
 
 

@@ -19,9 +19,9 @@ from switchboard.records import (
     Rotated,
     Session,
 )
+from switchboard.stores.rows import endpoint_of, todo_of
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.history import end_attempt, write_event
-from switchboard.stores.sqlite.rows import endpoint_of, todo_of
 
 
 def vend_endpoint(

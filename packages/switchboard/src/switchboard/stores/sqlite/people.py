@@ -10,10 +10,10 @@ from switchboard.domain.endpoint import EndpointId
 from switchboard.domain.queue import Queue, RingPolicy
 from switchboard.domain.workspace import Operator, Person, PersonId, Workspace, WorkspaceId
 from switchboard.records import Founding
+from switchboard.stores.rows import operator_of, queue_of
 from switchboard.stores.sqlite.caches import ReadCache
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.readers import Readers
-from switchboard.stores.sqlite.rows import operator_of, queue_of
 from switchboard.stores.sqlite.writer import Writer
 
 T = TypeVar("T")

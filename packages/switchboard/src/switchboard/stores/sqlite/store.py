@@ -26,11 +26,11 @@ from switchboard.records import (
     TodoHistory,
     TodoRow,
 )
+from switchboard.stores.rows import todo_of
 from switchboard.stores.sqlite import claims, endings, todos
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.endpoint_store import SqliteEndpoints
 from switchboard.stores.sqlite.readers import Readers
-from switchboard.stores.sqlite.rows import todo_of
 from switchboard.stores.sqlite.writer import Writer
 
 SLICE = 500

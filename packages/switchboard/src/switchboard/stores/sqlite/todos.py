@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from switchboard.domain.actor import Actor
 from switchboard.domain.endpoint import Caller
-from switchboard.domain.refusal import Code, Reason, Refusal
+from switchboard.domain.refusal import Code, Refusal
 from switchboard.domain.todo import (
     LIVE,
     Outcome,
@@ -20,13 +20,18 @@ from switchboard.domain.todo import (
 from switchboard.domain.workspace import WorkspaceId
 from switchboard.records import Changed, Created, NewTodo, TodoFilter, TodoHistory, TodoRow
 from switchboard.store import ATTEMPTS_SHOWN
+from switchboard.stores.refusals import claimable, held_parent, refused_to_person
+from switchboard.stores.rows import (
+    AFTER_EVERY_ID,
+    attempt_of,
+    event_of,
+    todo_of,
+    todos_of,
+    values_of_new,
+)
 from switchboard.stores.sqlite.claims import endpoint_is_active
 from switchboard.stores.sqlite.connection import Transaction
 from switchboard.stores.sqlite.history import end_attempt, write_event
-from switchboard.stores.sqlite.rows import attempt_of, event_of, todo_of, todos_of
-
-AFTER_EVERY_ID = "~"
-"""Sorts after each identifier: where a list begins that goes from new to old."""
 
 
 def create_todos(
@@ -38,16 +43,8 @@ def create_todos(
     return [_create(tx, workspace_id, new, actor) for new in todos]
 
 
-_NEW_FIELDS = [one.name for one in fields(NewTodo)]
-
-
-def _values(new: NewTodo) -> dict[str, object]:
-    """The fields as they are: `asdict` copies each deeply, which costs as much as the insert."""
-    return {name: getattr(new, name) for name in _NEW_FIELDS}
-
-
 def _create(tx: Transaction, workspace_id: WorkspaceId, new: NewTodo, actor: Actor) -> Created:
-    row = tx.one("insert_todo_unless_key_lives", workspace_id=workspace_id, **_values(new))
+    row = tx.one("insert_todo_unless_key_lives", workspace_id=workspace_id, **values_of_new(new))
     if row is not None:
         todo = todo_of(row)
         write_event(tx, todo, Step.CREATE, actor, None)
@@ -89,13 +86,7 @@ def create_in_scope(tx: Transaction, caller: Caller, new: NewTodo) -> Created | 
 
 def _held_parent(tx: Transaction, caller: Caller, parent_id: TodoId) -> Todo | Refusal:
     row = tx.one("todo_in_workspace", todo_id=parent_id, workspace_id=caller.workspace_id)
-    if row is None or not caller.covers(row["queue"]):
-        return Refusal(Code.NOT_FOUND, field="parent_id")
-    parent = todo_of(row)
-    ends_ms = parent.lease_expires_at_ms
-    if parent.holder_id != caller.endpoint_id or ends_ms is None or ends_ms <= tx.now_ms:
-        return Refusal(Code.CONFLICT, Reason.LEASE_LOST, field="parent_id")
-    return parent
+    return held_parent(row, caller, tx.now_ms)
 
 
 def history_of(tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId) -> TodoHistory | None:
@@ -143,7 +134,9 @@ def list_rows(
     ]
     rows.sort(key=lambda row: row["id"], reverse=True)
     todos = todos_of(rows[: wanted.limit + 1])
-    return [TodoRow(todo, _claimable(todo, caller, tx.now_ms, paused)) for todo in todos]
+    return [
+        TodoRow(todo, claimable(todo, caller, tx.now_ms, todo.queue in paused)) for todo in todos
+    ]
 
 
 def _ranges(states: Sequence[State]) -> list[tuple[str, dict[str, State]]]:
@@ -152,18 +145,6 @@ def _ranges(states: Sequence[State]) -> list[tuple[str, dict[str, State]]]:
     ended = [state for state in State if state in states and state not in LIVE]
     ranges = [("list_live", {"state": live[0], "other_state": live[-1]})] if live else []
     return ranges + [("list_ended", {"state": state}) for state in ended]
-
-
-def _claimable(todo: Todo, caller: Caller | None, now_ms: int, paused: set[str]) -> bool:
-    takers = (None, caller.endpoint_id) if caller is not None else (None, todo.assignee_id)
-    below_cap = todo.state is State.PENDING or todo.lapses + 1 < todo.max_lapses
-    return (
-        todo.state in LIVE
-        and todo.ready_at_ms <= now_ms
-        and todo.queue not in paused
-        and todo.assignee_id in takers
-        and below_cap
-    )
 
 
 def retry_if_failed(
@@ -209,7 +190,4 @@ def release_if_claimed(
 
 def _person_refused(tx: Transaction, workspace_id: WorkspaceId, todo_id: TodoId) -> Refusal:
     row = tx.one("todo_in_workspace", todo_id=todo_id, workspace_id=workspace_id)
-    if row is None:
-        return Refusal(Code.NOT_FOUND)
-    reasons = {State.DONE: Reason.ALREADY_DONE, State.CANCELLED: Reason.CANCELLED}
-    return Refusal(Code.CONFLICT, reasons.get(State(row["state"])))
+    return refused_to_person(row)

@@ -1,14 +1,14 @@
-"""Rows of the tables as the domain's values."""
+"""Rows of the tables as the domain's values, whatever engine they come from."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, make_dataclass
-from functools import cache, lru_cache
+from functools import cache
 from operator import itemgetter
-from sqlite3 import Row
 from typing import Any
+from typing import Protocol as Contract
 
 from switchboard.domain.endpoint import (
     Caller,
@@ -21,7 +21,16 @@ from switchboard.domain.endpoint import (
 from switchboard.domain.queue import Queue, RingPolicy
 from switchboard.domain.todo import Attempt, Event, Outcome, State, Step, Todo, Trust
 from switchboard.domain.workspace import Operator, PersonId, Role, WorkspaceId
-from switchboard.records import Session
+from switchboard.records import NewTodo, Session
+
+
+class Row(Contract):
+    """What the drivers' rows have in common: a column by its name, or by its position."""
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+    def keys(self) -> Iterable[Any]: ...
+
 
 _STATES = {state.value: state for state in State}
 _TRUSTS = {trust.value: trust for trust in Trust}
@@ -62,13 +71,15 @@ def _todo_values(columns: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
     return itemgetter(*(columns.index(name) for name in _TODO_FIELDS))
 
 
-@lru_cache(4096)
-def scope_text(queues: tuple[str, ...]) -> str:
-    """A scope as statements ask it: the names in quotes, looked up as text.
+AFTER_EVERY_ID = "~"
+"""Sorts after each identifier: where a list begins that goes from new to old."""
 
-    No name has a quote in it, and reading the list as JSON costs each statement 4 µs.
-    """
-    return json.dumps(queues)
+_NEW_FIELDS = [one.name for one in fields(NewTodo)]
+
+
+def values_of_new(new: NewTodo) -> dict[str, Any]:
+    """The fields as they are: `asdict` copies each deeply, which costs as much as the insert."""
+    return {name: getattr(new, name) for name in _NEW_FIELDS}
 
 
 def attempt_of(row: Row) -> Attempt:
