@@ -17,9 +17,13 @@ from switchboard.domain.workspace import WorkspaceId
 
 @dataclass(frozen=True, slots=True)
 class TodoReady:
-    """A todo came into ready."""
+    """A todo came into ready.
+
+    `found_by_all`: time alone made it ready, and every replica finds that by itself.
+    """
 
     todo: Todo
+    found_by_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,12 @@ class CredentialEnded:
     why: EndWhy
 
 
-Signal = TodoReady | TodoReleased | QueueResumed | EndpointEnded | CredentialEnded
+@dataclass(frozen=True, slots=True)
+class SignalsMissed:
+    """Signals of other replicas may have been lost: look at the ledger. Never leaves a process."""
+
+
+Signal = TodoReady | TodoReleased | QueueResumed | EndpointEnded | CredentialEnded | SignalsMissed
 Subscriber = Callable[[Signal], None]
 """Called on the event loop; must not block and must not raise."""
 
@@ -73,7 +82,10 @@ class Notifier(Protocol):
     """What publishers and subscribers see."""
 
     def publish(self, signal: Signal) -> None:
-        """Tell every subscriber, now or soon. Never blocks, never raises."""
+        """Tell every subscriber of this process now, those of other replicas soon and once.
+
+        Never blocks, never raises.
+        """
         ...
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
