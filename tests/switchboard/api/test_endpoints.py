@@ -33,7 +33,7 @@ async def test_what_may_change_after_a_vend_changes_and_the_rest_is_refused(api:
 
 
 async def test_a_revocation_tells_what_it_ended_and_is_not_repeated(api: Api) -> None:
-    vended = await api.vend()
+    vended = await api.vend(queues=["inbox", "later"])
     slug = vended["endpoint"]["slug"]
     await api.add()
     await api.add(assignee=slug, queue="later", available_at="2099-01-01T00:00:00Z")

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.switchboard.api.conftest import Api
+from tests.switchboard.captured_log import captured_log
 
 JSON = {"content-type": "application/json"}
 MIB = 1024 * 1024
@@ -89,9 +90,14 @@ async def test_without_a_good_token_everything_is_the_same_401(api: Api) -> None
 
 
 async def test_another_host_or_origin_is_403(api: Api) -> None:
-    for headers in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
-        answer = await api.client.get("/todos", headers=headers)
+    for headers, setting in (
+        ({"host": "evil.example"}, "public_url"),
+        ({"origin": "https://evil.example"}, "allowed_origins"),
+    ):
+        with captured_log() as log:
+            answer = await api.client.get("/todos", headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+        assert f"set {setting}" in log.text
     same = await api.client.get("/todos", headers={"origin": api.service.local_url})
     assert same.status_code == 200
 

@@ -165,6 +165,15 @@ async def test_a_field_that_breaks_its_rule_is_named_and_nothing_is_stored(
     assert (await api.client.get("/todos")).json()["todos"] == []
 
 
+async def test_a_todo_is_not_assigned_to_whom_its_queue_was_not_granted(api: Api) -> None:
+    slug = (await api.vend(queues=["inbox"]))["endpoint"]["slug"]
+    todo = {"title": "Say hello", "queue": "later", "assignee": slug}
+    for body, field in ((todo, "assignee"), ({"todos": [todo]}, "todos.0.assignee")):
+        answer = await api.client.post("/todos", json=body)
+        assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert (await api.client.get("/todos")).json()["todos"] == []
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [

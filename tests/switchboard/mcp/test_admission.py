@@ -15,6 +15,7 @@ from switchboard.domain.credential import mint_credential
 from switchboard.domain.todo import State
 from tests.agent_transport.mcp.wire_client import request_bytes
 from tests.specification import requirement
+from tests.switchboard.captured_log import captured_log
 from tests.switchboard.mcp.agent import Agent
 from tests.switchboard.mcp.serving import Surface, serving
 
@@ -219,8 +220,14 @@ async def test_an_unlisted_origin_or_host_is_refused_before_the_credential(
     surface: Surface,
 ) -> None:
     agent = await surface.vend()
-    for extra in ({"Origin": "null"}, {"Origin": "http://evil.example"}, {"Host": "evil.example"}):
-        assert (await agent.post("ping", **extra)).status == 403
+    for extra, setting in (
+        ({"Origin": "null"}, "allowed_origins"),
+        ({"Origin": "http://evil.example"}, "allowed_origins"),
+        ({"Host": "evil.example"}, "public_url"),
+    ):
+        with captured_log() as log:
+            assert (await agent.post("ping", **extra)).status == 403
+        assert f"set {setting}" in log.text
     endpoint = await surface.endpoint(agent)
     assert surface.app.last_seen.at_ms(endpoint.id) is None
 

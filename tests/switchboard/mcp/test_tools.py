@@ -168,6 +168,9 @@ async def test_each_kind_of_refusal_has_a_code_a_reason_and_advice(surface: Surf
         text = answer.json["result"]["content"][0]["text"]
         assert text.startswith(f"{code}: ")
         assert "another" in text
+    own = await peer.call("claim", id=held)
+    told = own.json["result"]["content"][0]["text"]
+    assert "Stop" not in told, "a holder that asks again must not drop its work"
     paused = await surface.add()
     await surface.pause()
     assert (await agent.refused("claim", id=paused))["reason"] == "paused"

@@ -102,6 +102,7 @@ class ApiGate:
             _log.info("host_refused: Host is not the public URL's; set public_url")
             return of_status(403, "this name is not one of the service's; see public_url")
         if not self._rules.origin.admits(scope["headers"]):
+            _log.info("origin_refused: this page's Origin is not listed; set allowed_origins")
             return of_status(403, "pages of this origin may not call; see allowed_origins")
         return None
 

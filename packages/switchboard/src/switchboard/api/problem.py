@@ -66,7 +66,7 @@ _RULES = {
     "priority": f"a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}",
     "payload": "JSON within the size limit, without NUL characters",
     "available_at": "an RFC 3339 time with its offset, such as 2026-01-31T09:00:00Z",
-    "assignee": "the slug of an active endpoint",
+    "assignee": "the slug of an active endpoint that was granted the queue",
     "max_attempts": "a whole number from 1 to 100",
     "max_lapses": "a whole number from 1 to 100",
     "agent": "1 to 40 of a-z, 0-9 and dash, a letter or digit at both ends",

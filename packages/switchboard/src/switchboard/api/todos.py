@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -19,7 +19,7 @@ from switchboard.api.problem import Refused, of_code, of_field
 from switchboard.api.reach import Reach, Reached, found, taken
 from switchboard.api.strict_json import StrictRoute
 from switchboard.api.views import history_view, row_view, todo_view
-from switchboard.domain.endpoint import EndpointId, EndpointState
+from switchboard.domain.endpoint import Endpoint, EndpointId, EndpointState
 from switchboard.domain.identifier import TODO_ID
 from switchboard.domain.queue import is_queue_name
 from switchboard.domain.refusal import Code
@@ -115,15 +115,25 @@ async def _drafts(reach: Reach, asked: Sequence[NewTodoBody], *, is_many: bool) 
     drafts: list[TodoDraft] = []
     for index, body in enumerate(asked):
         within = f"todos.{index}." if is_many else ""
-        if body.assignee is not None and body.assignee not in assignees:
-            raise Refused(of_field(within + "assignee"))
         try:
-            drafts.append(body.draft(assignees[body.assignee] if body.assignee else None))
+            drafts.append(body.draft(_assignee(body, assignees, within)))
         except (ValueError, OverflowError):
             raise Refused(of_field(within + "available_at")) from None
     return drafts
 
 
-async def _assignees(reach: Reach) -> dict[str, EndpointId]:
+async def _assignees(reach: Reach) -> dict[str, Endpoint]:
     endpoints = await reach.services.desk.list_all(reach.workspace_id)
-    return {one.slug: one.id for one in endpoints if one.state is EndpointState.ACTIVE}
+    return {one.slug: one for one in endpoints if one.state is EndpointState.ACTIVE}
+
+
+def _assignee(
+    body: NewTodoBody, assignees: Mapping[str, Endpoint], within: str
+) -> EndpointId | None:
+    """Scope never grows, so what is assigned beyond it would wait for ever."""
+    if body.assignee is None:
+        return None
+    endpoint = assignees.get(body.assignee)
+    if endpoint is None or body.queue not in endpoint.queues:
+        raise Refused(of_field(within + "assignee"))
+    return endpoint.id

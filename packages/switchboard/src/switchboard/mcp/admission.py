@@ -94,7 +94,10 @@ class AgentAdmission:
         if origin is not None and origin not in self._limits.origin.accepted:
             # A page that is not listed learns from its preflight no more than any stranger.
             is_asking = scope["method"] == "OPTIONS"
-            return self._refused(scope) if is_asking else Refusal(403, Reason.ORIGIN)
+            if is_asking:
+                return self._refused(scope)
+            _log.info("origin_refused: this page's Origin is not listed; set allowed_origins")
+            return Refusal(403, Reason.ORIGIN)
         try:
             caller = await self._authenticate(scope)
         except StoreError:

@@ -21,6 +21,9 @@ def advice(refusal: Refusal, verb: Verb, caller: Caller) -> str:
     """One or two sentences. What is granted and what fits stand in them, so nobody has to guess."""
     if refusal.reason is Reason.STALE_TOKEN:
         return "Pass the lease_token your last claim returned, or stop."
+    if refusal.reason is Reason.HELD_BY_OTHER and verb is Verb.CLAIM:
+        # The other may be a session of this endpoint, or this very one that forgot its claim.
+        return "Somebody works on it. If that is you, go on; if not, take another."
     if refusal.code is Code.FORBIDDEN and refusal.field == "queue":
         return f"This endpoint was granted {', '.join(caller.queues)}; do not try others again."
     if refusal.code is Code.INVALID_ARGUMENT and refusal.field is not None:
