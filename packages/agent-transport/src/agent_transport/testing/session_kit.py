@@ -122,7 +122,7 @@ async def a_tool_is_busy_during_a_turn_and_works_after_it(it: SessionUnderTest) 
     try:
         await _bounded(it.session.invoke_runtime_tool(name, arguments, cancel=ManualCancel()))
     except SessionBusy:
-        pass
+        pass  # what a session owes while a turn runs
     else:
         raise AssertionError("a tool ran during a turn")
     it.release()
