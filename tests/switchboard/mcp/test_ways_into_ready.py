@@ -261,3 +261,22 @@ async def test_a_waiting_claim_that_was_woken_and_found_a_better_todo_passes_the
         assert (await waiting)["id"] == urgent
         assert {await heard(stream), await heard(stream)} == {plain, urgent}
     assert (await surface.todo(plain)).state is State.PENDING
+
+
+async def test_work_that_comes_while_a_stream_opens_rings_it_once(surface: Surface) -> None:
+    """The opening stream finds in the ledger what it was rung for under way."""
+    looked, may_look, real = asyncio.Event(), asyncio.Event(), surface.store.ready_for
+
+    async def look_late(*arguments: Any) -> Any:
+        looked.set()
+        await may_look.wait()
+        return await real(*arguments)
+
+    agent = await surface.agent()
+    setattr(surface.store, "ready_for", look_late)  # noqa: B010 - the class declares a method
+    async with streams_of(agent) as (stream,):
+        await looked.wait()
+        todo_id = await surface.add()
+        assert await heard(stream) == todo_id
+        may_look.set()
+        await assert_silent(surface, stream)

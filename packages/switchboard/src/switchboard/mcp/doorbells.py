@@ -61,6 +61,8 @@ class Doorbells:
         self._rung_on_open: Recent[Key] = Recent(ON_OPEN_AGAIN_AFTER_MS)
         self._released: Recent[Key] = Recent(RELEASER_QUIET_MS)
         self._turn: dict[EndpointId, None] = {}
+        self._opening: dict[NotificationStream[Any], set[TodoId]] = {}
+        """What each stream that is looking for waiting todos was meanwhile rung for."""
         self._rings: set[asyncio.Task[None]] = set()
         self._passes: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
@@ -210,7 +212,11 @@ class Doorbells:
         more = self._held_back.pop(endpoint_id, 0)
         if more:
             frame = notification_frame(METHOD, doorbell_params(todo, more=more))
-        return streams.offer(frame, self._spoke_at, now_ms)
+        taken = streams.offer(frame, self._spoke_at, now_ms)
+        if taken and self._opening:
+            for stream in streams.streams:
+                self._opening.get(stream, set()).add(todo.id)
+        return taken
 
     async def _queue_of(self, todo: Todo) -> Queue | None:
         queues = await self._store.queues(todo.workspace_id)
@@ -253,13 +259,17 @@ class Doorbells:
     async def _ring_opened(self, stream: NotificationStream[Any], streams: EndpointStreams) -> None:
         now_ms = self._clock.now_ms()
         endpoint_id = streams.caller.endpoint_id
-        waiting, _ = await self._waiting_for(streams, now_ms)
+        told = self._opening[stream] = set()
+        try:
+            waiting, _ = await self._waiting_for(streams, now_ms)
+        finally:
+            del self._opening[stream]
         for todo in waiting[ON_OPEN:]:
             if todo.id not in self._unclaimed:  # a process before this one may have rung it
                 self._unclaimed.ring_later(todo, todo.rings, now_ms)
         for todo in waiting[:ON_OPEN]:
             key = (endpoint_id, todo.id)
-            if self._rung_on_open.holds(key, now_ms):
+            if todo.id in told or self._rung_on_open.holds(key, now_ms):
                 continue
             frame = notification_frame(METHOD, doorbell_params(todo))
             if streams.offer_to(stream, frame):
