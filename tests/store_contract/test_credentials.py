@@ -65,13 +65,14 @@ async def test_a_call_of_the_old_credential_that_is_past_authentication_cannot_w
 ) -> None:
     old = await ledger.vend()
     held, waiting = await ledger.add_one(), await ledger.add_one()
-    _, token = await ledger.claim(old, held)
+    store, token = ledger.store, lease_hash()
+    assert isinstance(await store.claim_if_ready(old, held, LEASE_MS, token, "k"), Claimed)
     await rotate(ledger, old.slug, mint(ledger))
-    store = ledger.store
     async with unchanged(ledger, held, waiting):
         for answer in (
             await store.claim_if_ready(old, waiting, LEASE_MS, lease_hash()),
             await store.claim_next_ready(old, (QUEUE,), LEASE_MS, lease_hash()),
+            await store.claim_if_ready(old, held, LEASE_MS, lease_hash(), "k"),
             await store.heartbeat_if_held(old, held, token, LEASE_MS, None),
             await store.complete_if_held(old, held, token, None, None),
             await store.fail_if_held(old, held, token, None, None, True),

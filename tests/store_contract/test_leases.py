@@ -75,6 +75,22 @@ async def test_racing_sweeps_count_a_lapse_once(ledger: Ledger, clock: FakeClock
     assert [a.outcome for a in known.attempts] == [Outcome.LAPSED]
 
 
+async def test_a_todo_that_lapsed_queues_behind_its_peers_whether_or_not_it_was_swept(
+    ledger: Ledger, clock: FakeClock
+) -> None:
+    caller, lapsing = await ledger.vend(), await ledger.add_one()
+    for sweeps in (True, False):
+        await ledger.claim(caller, lapsing)
+        clock.advance(LEASE_MS - 1)
+        peer = await ledger.add_one()
+        clock.advance(2)
+        if sweeps:
+            (swept,) = await ledger.store.sweep_lapsed(100)
+            assert swept.available_at_ms == clock.now_ms()
+        answer = await ledger.store.claim_next_ready(caller, (QUEUE,), LEASE_MS, lease_hash())
+        assert claimed(answer).todo.id == peer
+
+
 async def test_a_live_lease_is_not_swept(ledger: Ledger, clock: FakeClock) -> None:
     caller, todo_id = await ledger.vend(), await ledger.add_one()
     _, token = await ledger.claim(caller, todo_id)

@@ -139,6 +139,21 @@ async def test_a_storm_is_cut_to_a_burst_and_the_next_ring_tells_of_the_rest(
         assert "the last" in await content(stream)
 
 
+async def test_work_that_comes_after_a_storm_tells_of_what_it_has_held_back(
+    surface: Surface,
+) -> None:
+    async with streams_of(await surface.agent()) as (stream,):
+        await surface.add_alike(12)
+        for _ in range(10):
+            await heard(stream)
+        await surface.settled()
+        surface.clock.advance(10_000)
+        await surface.add("the next")
+        text = await content(stream)
+        assert "the next" in text or "number 1" in text  # a pass may come first
+        assert "more waiting)" in text
+
+
 async def test_a_storm_in_which_all_was_taken_is_told_of_to_nobody(surface: Surface) -> None:
     worker = await surface.agent()
     async with streams_of(await surface.agent()) as (stream,):

@@ -86,10 +86,11 @@ def _impossible(given: Arguments) -> str | None:
         "--allow-subject or --allow-client": given.allow_subject or given.allow_client,
     }
     rest = {"--trusted-proxy": given.trusted_proxy, "--host": given.host}
-    said = [option for option, value in {**needed, **rest}.items() if value]
+    # An empty value was said too: a variable that is not set must not bring up another carrier.
+    said = [option for option, value in {**needed, **rest}.items() if value not in (None, [])]
     if given.http_token_file is not None:
         return f"{said[0]} does not go with --http-token-file" if said else None
     if said:
-        missing = [option for option, value in needed.items() if not value]
+        missing = [option for option in needed if option not in said]
         return f"{said[0]} needs {', '.join(missing)} too" if missing else None
     return None if given.port is None else "--port needs --http-token-file or --public-url"

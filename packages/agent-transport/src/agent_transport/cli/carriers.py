@@ -81,7 +81,8 @@ def remote(given: Arguments, submission: SubmissionTool) -> Carrier:
     from agent_transport.admission.https_fetch import HttpsFetch
     from agent_transport.admission.jwt import build_jwt_verifier  # needs the extra `jwt`
 
-    host, port = given.host or _LOOPBACK, given.port or 0
+    host = _LOOPBACK if given.host is None else given.host
+    port = given.port or 0
     check_address(host, port)
     verifier = build_jwt_verifier(
         issuer=given.issuer or "",
