@@ -7,6 +7,7 @@ which reports coroutines that were never awaited and calls into the loop from a 
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -19,6 +20,12 @@ THREAD_GRACE_S = 2.0
 
 POOL_THREAD_PREFIXES = ("asyncio_", "ThreadPoolExecutor", "AnyIO worker thread", "pytest_timeout")
 """Threads that a library keeps for reuse, idle, and that end with the interpreter."""
+
+
+# A job that a shell runs in the background is deaf to interrupts, and so is all that it starts:
+# the programs of the tests would never hear the Ctrl-C that they are sent.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
