@@ -123,6 +123,23 @@ def test_the_local_token_is_not_sent_to_an_address_from_elsewhere(tmp_path: Path
     assert asked == []
 
 
+@pytest.mark.parametrize(
+    ("named", "is_sent"), [("127.0.0.1", True), ("localhost", True), ("127.0.0.1:1", False)]
+)
+def test_the_local_token_goes_to_the_service_of_its_directory_by_any_local_name(
+    named: str, is_sent: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "operator-token").write_text(TOKEN)
+    with answering(200, {"queues": []}) as (url, asked):
+        port = url.rpartition(":")[2]
+        announced = url if is_sent else f"http://{named}"
+        (tmp_path / "switchboard.lock").write_text(f"1\n{announced}\n")
+        told = f"http://{named}:{port}" if is_sent else url
+        ended = run("queue", "list", "--url", told, "--data-dir", ".", where=tmp_path)
+    assert ended.returncode == (0 if is_sent else 3)
+    assert len(asked) == is_sent
+
+
 def test_an_added_todo_is_sent_with_its_payload_and_token_and_shown_as_json(tmp_path: Path) -> None:
     (tmp_path / "payload.json").write_text('{"a": [1, "ü"]}')
     given = {"todo": {"id": "td_1"}, "created": True}

@@ -170,3 +170,14 @@ def test_ctrl_c_ends_the_service_as_cleanly_as_a_stop(tmp_path: Path) -> None:
     assert serving.returncode == 0
     assert "Traceback" not in logged
     assert '"event": "stopped"' in logged
+
+
+@pytest.mark.parametrize("how", ["<&-", "< rubbish"])
+def test_a_payload_from_an_input_that_gives_none_is_a_usage_error(how: str, tmp_path: Path) -> None:
+    (tmp_path / "rubbish").write_bytes(b'"\xff"')
+    command = f"{PROGRAM} todo add x --queue q --payload - {how}"
+    ended = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert "--payload" in told(ended)

@@ -15,7 +15,13 @@ import typer
 from switchboard.cli.exit_code import ExitCode, of_status
 from switchboard.cli.output import tell_failure
 from switchboard.data_directory import DataDirectory
-from switchboard.settings import DEFAULT_HOST, DEFAULT_PORT, ClientSettings, load_client_settings
+from switchboard.settings import (
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    ClientSettings,
+    is_loopback,
+    load_client_settings,
+)
 
 Document = dict[str, Any]
 
@@ -56,7 +62,7 @@ class Client:
                 ExitCode.NOT_AUTHORISED,
                 "unauthorized",
                 "no operator token: pass --token, set SWITCHBOARD_TOKEN, or name the service's "
-                "--data-dir",
+                "--data-dir, whose own is sent to the service that runs there alone",
             )
         if not (self.token.isascii() and self.token.isprintable()):
             self._leave(ExitCode.NOT_AUTHORISED, "unauthorized", "the token given is none")
@@ -114,11 +120,24 @@ def connect(url: str | None, token: str | None, data_dir: str | None, as_json: b
         url=url, token=token, data_dir=data_dir, environ=os.environ, working_directory=Path.cwd()
     )
     directory = DataDirectory(told.data_dir)
-    address = told.url or directory.announced_url() or f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
+    announced = directory.announced_url()
+    address = told.url or announced or f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
     # The local token opens the local service; it is not sent to an address from elsewhere.
-    local_token = None if told.url else directory.read_token()
+    is_local = told.url is None or (announced is not None and _is_same_place(told.url, announced))
+    local_token = directory.read_token() if is_local else None
     return Client(
         url=address.rstrip("/"),
         token=told.token.reveal() if told.token else local_token,
         as_json=as_json,
+    )
+
+
+def _is_same_place(url: str, announced: str) -> bool:
+    """Whether both lead to one listener of this machine, by whatever name of its own."""
+    try:
+        one, other = httpx.URL(url), httpx.URL(announced)
+    except httpx.InvalidURL:
+        return False
+    return one == other or (
+        one.port == other.port and is_loopback(one.host) and is_loopback(other.host)
     )

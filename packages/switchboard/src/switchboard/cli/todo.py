@@ -170,7 +170,7 @@ def _step(
 
 def _payload(text: str) -> Any:
     if text == "-":
-        text = sys.stdin.read()
+        text = _standard_input()
     elif text.startswith("@"):
         try:
             text = Path(text[1:]).read_text("utf-8")
@@ -182,6 +182,15 @@ def _payload(text: str) -> Any:
         raise typer.BadParameter("is nested too deep", param_hint="--payload") from error
     except ValueError as error:
         raise typer.BadParameter(f"is not JSON: {error}", param_hint="--payload") from error
+
+
+def _standard_input() -> str:
+    try:
+        # None when it came closed. Bytes: some locales would let through what is no UTF-8.
+        return sys.stdin.buffer.read().decode("utf-8") if sys.stdin else ""
+    except (OSError, ValueError) as error:
+        message = f"standard input: {error}"
+        raise typer.BadParameter(message, param_hint="--payload") from error
 
 
 def _moment(text: str | None) -> str | None:
